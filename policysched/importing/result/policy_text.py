@@ -269,6 +269,7 @@ def _render_statement(node: syntax.Statement | syntax.ProfileStatement) -> str:
     match node:
         case (
             syntax.ProfilePolicies()
+            | syntax.ExcludePolicies()
             | syntax.UsePlugin()
             | syntax.DisablePlugins()
             | syntax.BuiltinWeight()

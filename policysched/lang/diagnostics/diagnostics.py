@@ -198,6 +198,7 @@ LINT_CODES: dict[str, str] = {
     "PS802": "a text that is not in canonical form",
     "PS803": "an `ignore` that silences nothing, or gives no reason",
     "PS805": "a `during` that covers the whole week, or a redundant window in it",
+    "PS810": "a profile that excludes a policy of all profiles",
 }
 """Code of `policysched lint` -> subject in one line. `docs/lint/` has a page for each code."""
 

@@ -55,6 +55,7 @@ def format_statement(node: syntax.Statement | syntax.ProfileStatement) -> list[s
     match node:
         case (
             syntax.ProfilePolicies()
+            | syntax.ExcludePolicies()
             | syntax.UsePlugin()
             | syntax.DisablePlugins()
             | syntax.BuiltinWeight()

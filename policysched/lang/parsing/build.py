@@ -66,6 +66,10 @@ class PolicyTreeBuilder(build_clause.ClauseBuilder):
         keyword, value = children
         return syntax.Meta(span, keyword.text, value)
 
+    def all_profiles(self, span: source.Span, _children: build_expr.Children) -> syntax.AllProfiles:
+        """Build `profiles all`."""
+        return syntax.AllProfiles(span)
+
     def namespace_names(
         self, span: source.Span, children: build_expr.Children
     ) -> syntax.NamespaceScope:
@@ -201,6 +205,12 @@ class PolicyTreeBuilder(build_clause.ClauseBuilder):
     ) -> syntax.ProfilePolicies:
         """Build `policies a, b`."""
         return syntax.ProfilePolicies(span, tuple(children))
+
+    def exclude_policies(
+        self, span: source.Span, children: build_expr.Children
+    ) -> syntax.ExcludePolicies:
+        """Build `exclude a, b`."""
+        return syntax.ExcludePolicies(span, tuple(children))
 
     def use_plugin(self, span: source.Span, children: build_expr.Children) -> syntax.UsePlugin:
         """Build the statement from the plugin's name, weight and arguments."""

@@ -281,8 +281,8 @@ def format_head_and_clauses(node: syntax.Statement) -> list[str]:
     match node:
         case syntax.Meta(keyword=keyword, value=word):
             return [f"{keyword} {format_value(word)}"]
-        case syntax.Scope():
-            return _format_scope(node)
+        case syntax.AllProfiles() | syntax.Scope():
+            return ["profiles all"] if isinstance(node, syntax.AllProfiles) else _format_scope(node)
         case syntax.NodeAffinity(strength=strength, selector=inner, clauses=clauses):
             return [
                 f"nodeAffinity {strength} {format_selector(inner)}",
@@ -370,6 +370,8 @@ def format_profile_statement(node: syntax.ProfileStatement) -> str:
     match node:
         case syntax.ProfilePolicies(names=names):
             return "policies " + _join_names(names)
+        case syntax.ExcludePolicies(names=names):
+            return "exclude " + _join_names(names)
         case syntax.UsePlugin(name=name, weights=weights, args=args):
             parts = [
                 f"plugin {format_value(name)}",

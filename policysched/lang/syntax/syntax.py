@@ -30,6 +30,11 @@ class Meta(syntax_expr.SyntaxNode):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class AllProfiles(syntax_expr.SyntaxNode):
+    """`profiles all`: every profile uses the policy, unless the profile excludes it."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class NamespaceScope(syntax_expr.SyntaxNode):
     """`in namespace (a, b)` or `in namespace where …`: either `names` or `selector` is set."""
 
@@ -157,6 +162,7 @@ class Replicas(syntax_expr.SyntaxNode):
 
 Statement: TypeAlias = (
     Meta
+    | AllProfiles
     | Scope
     | NodeAffinity
     | PodAffinity
@@ -207,6 +213,13 @@ class ProfilePolicies(syntax_expr.SyntaxNode):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class ExcludePolicies(syntax_expr.SyntaxNode):
+    """`exclude a, b`: the policies of all profiles that this profile does not use."""
+
+    names: tuple[syntax_expr.Value, ...]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class UsePlugin(syntax_expr.SyntaxNode):
     """`plugin NAME [weight N] [args {…}]`: also enables a plugin that is off by default."""
 
@@ -250,7 +263,13 @@ class ProfileParam(syntax_expr.SyntaxNode):
 
 
 ProfileStatement: TypeAlias = (
-    ProfilePolicies | UsePlugin | DisablePlugins | BuiltinWeight | OnOutage | ProfileParam
+    ProfilePolicies
+    | ExcludePolicies
+    | UsePlugin
+    | DisablePlugins
+    | BuiltinWeight
+    | OnOutage
+    | ProfileParam
 )
 
 

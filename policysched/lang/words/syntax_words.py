@@ -47,6 +47,7 @@ POLICY_STATEMENTS: dict[str, tuple[str, ...]] = {
     "DESCRIPTION": ("description",),
     "OWNER": ("owner",),
     "MODE": ("mode",),
+    "_PROFILES": ("profiles",),
     "_FOR": ("for",),
     "_NODE_AFFINITY": ("nodeAffinity",),
     "POD_AFFINITY": ("podAffinity", "podAntiAffinity"),
@@ -64,6 +65,7 @@ CLUSTER_STATEMENTS: dict[str, tuple[str, ...]] = {
 }
 PROFILE_STATEMENTS: dict[str, tuple[str, ...]] = {
     "_POLICIES": ("policies",),
+    "_EXCLUDE": ("exclude",),
     "_PLUGIN": ("plugin",),
     "_DISABLE": ("disable",),
     "_BUILTIN": ("builtin",),

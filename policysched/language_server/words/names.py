@@ -179,7 +179,7 @@ def _iterate_uses(item: syntax.Item, kinds: dict[str, Kind]) -> Iterator[NameOcc
 def _find_policy_names(item: syntax.Item, node: syntax_expr.SyntaxNode) -> Iterator[NameOccurrence]:
     """Yield the names of policies and rules in a statement."""
     match node:
-        case syntax.ProfilePolicies(names=policies):
+        case syntax.ProfilePolicies(names=policies) | syntax.ExcludePolicies(names=policies):
             for name in policies:
                 yield _make_occurrence(NamedSymbol("policy", name.text), name)
         case syntax.Disable(policy=policy, rule=rule):

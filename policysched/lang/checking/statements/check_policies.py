@@ -38,6 +38,7 @@ def check_policy(
     meta = _check_meta_statements(policy, env.found, is_cluster=is_cluster)
     scopes = [each for each in policy.statements if isinstance(each, syntax.Scope)]
     _check_policy_scopes(policy, scopes, env.found, parsed)
+    _check_all_profiles(policy, env.found)
     scope = check_pod_sets.check_pod_scope(scopes[0], env) if scopes else None
     rules = [check_rules.check_rule(policy.name.text, node, env) for node in policy.statements]
     good = tuple(rule for rule in rules if rule is not None)
@@ -80,6 +81,15 @@ def _check_meta_statements(
                 help="remove `mode`; `policysched plan` shows the effect of the policy",
             )
     return {keyword: node.value.text for keyword, node in first.items()}
+
+
+def _check_all_profiles(
+    policy: syntax.Policy, found: diagnostic_collector.DiagnosticCollector
+) -> None:
+    """Report a repeated `profiles all`."""
+    written = [each for each in policy.statements if isinstance(each, syntax.AllProfiles)]
+    for again in written[1:]:
+        _report_repeated_statement(found, "profiles all", again, written[0])
 
 
 def _report_repeated_statement(

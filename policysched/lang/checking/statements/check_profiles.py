@@ -73,18 +73,47 @@ class ProfileChecker:
         )
 
     def check_policy_names(self) -> tuple[str, ...]:
-        """Return the names of the policies that the profile lists, and report unknown names."""
+        """Return the names of the policies that the profile uses, and report wrong names.
+
+        These are the policies that it lists, and those of all profiles that it does not exclude.
+        """
+        listed = self._check_names(syntax.ProfilePolicies)
+        excluded = self._check_names(syntax.ExcludePolicies)
+        for name, written in excluded.items():
+            if not has_all_profiles(self.names.policies[name]):
+                self._report_needless_exclusion(written)
+            elif name in listed:
+                self._report_repeated_statement(name, written, listed[name])
+        others = (
+            name
+            for name, policy in self.names.policies.items()
+            if has_all_profiles(policy) and name not in excluded
+        )
+        return tuple(dict.fromkeys((*listed, *others)))
+
+    def _check_names(
+        self, kind: type[syntax.ProfilePolicies | syntax.ExcludePolicies]
+    ) -> dict[str, syntax_expr.Value]:
+        """Return the names of policies in statements of one kind; report unknown and repeated."""
         listed: dict[str, syntax_expr.Value] = {}
-        for statement in self._list_statements(syntax.ProfilePolicies):
+        for statement in self._list_statements(kind):
             for name in statement.names:
-                policy = self.names.policies.get(name.text)
-                if policy is None:
+                if name.text not in self.names.policies:
                     self.found.report_undefined_name("policy", name, self.names.policies)
                 elif name.text in listed:
                     self._report_repeated_statement(name.text, name, listed[name.text])
                 else:
                     listed[name.text] = name
-        return tuple(listed)
+        return listed
+
+    def _report_needless_exclusion(self, name: syntax_expr.Value) -> None:
+        """Report an excluded policy that profiles use only if they list it."""
+        self.found.add_error(
+            "PS108",
+            f"`{name.text}` is not a policy of all profiles",
+            name.span,
+            help=f"leave `{name.text}` out of `policies`, or write `profiles all` in the policy",
+        )
 
     def check_param_values(self) -> dict[str, syntax_expr.Amount]:
         """Return the values that the profile sets, keyed by param; report invalid ones."""
@@ -232,6 +261,11 @@ def _convert_word_to_json(text: str) -> checked.JsonValue:
         return text
     number = float(text) if match.group("fraction") else int(text)
     return number if math.isfinite(number) else text
+
+
+def has_all_profiles(policy: syntax.Policy) -> bool:
+    """Return whether a policy says `profiles all`."""
+    return any(isinstance(each, syntax.AllProfiles) for each in policy.statements)
 
 
 def warn_about_unused_policies(
