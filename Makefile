@@ -38,7 +38,7 @@ ALL_WORKERS = $(if $(filter auto,$(WORKERS)),$$(( $$(nproc) + 1 )),$(WORKERS))
 CHECKS := check-format check-lint check-types check-imports check-spelling
 
 .PHONY: help demo quick test run-tests proof check $(CHECKS) format image components browser codemirror pictures conformance cel \
-	backlog kernels packages fresh kubernetes-e2e fuzz fuzz-commands cluster cluster-down chaos soak bench plot same-python \
+	backlog kernels proof-tests fresh kubernetes-e2e fuzz fuzz-commands cluster cluster-down chaos soak bench plot same-python \
 	update-locks clean
 
 help:
@@ -58,7 +58,7 @@ help:
 	@echo "                   FAMILIES=preemption CASES=2000 (nominated nodes and victims), SEED=n"
 	@echo "make cel           evaluate PAIRS=$(PAIRS) generated device selectors as kube-scheduler does"
 	@echo "make backlog       real clusters with PODS=$(PODS) pending pods, and nodes for them"
-	@echo "make packages      build and install wheels and the content of the image from scratch"
+	@echo "make proof-tests   the long tests that make test leaves out, as the builds of the image"
 	@echo "make kernels       short tests and CASES=$(CASES) generated clusters with kernels that check"
 	@echo "                   the bounds of arrays, then with interpreted ones"
 	@echo "make kubernetes-e2e  Kubernetes' own e2e tests with policysched and with kube-scheduler,"
@@ -95,10 +95,10 @@ test: components browser
 		echo "make test: failed; \`***\` marks each failure above" >&2; exit 1; }
 
 run-tests:
-	unset MAKEFLAGS; $(PYTEST)=$(ALL_WORKERS) -m "not packages"
+	unset MAKEFLAGS; $(PYTEST)=$(ALL_WORKERS) -m "not proof"
 
-packages: components browser
-	$(PYTEST)=$(WORKERS) -m packages
+proof-tests: components browser
+	$(PYTEST)=$(WORKERS) -m proof
 
 proof: components browser
 	@$(BIN)/python -m tests.proof $(if $(FRESH),--fresh) $(PARTS)

@@ -241,6 +241,7 @@ def _wait_until(is_so: Callable[[], bool]) -> None:
         threading.Event().wait(0.05)
 
 
+@pytest.mark.proof
 @pytest.mark.e2e
 def test_a_rerun_adds_the_missing_runs(tmp_path: pathlib.Path) -> None:
     """Both schedulers bind the same backlog; a rerun adds only the missing run."""
@@ -263,6 +264,7 @@ def test_a_rerun_adds_the_missing_runs(tmp_path: pathlib.Path) -> None:
     assert [json.loads(line)["scheduler"] for line in again] == names
 
 
+@pytest.mark.proof
 @pytest.mark.e2e
 def test_a_second_checkout_runs_too(tmp_path: pathlib.Path) -> None:
     """Its policysched runs in its own environment, here the one of this checkout."""
@@ -282,6 +284,7 @@ def test_a_second_checkout_runs_too(tmp_path: pathlib.Path) -> None:
     )
 
 
+@pytest.mark.proof
 @pytest.mark.e2e
 def test_pods_arrive_and_preempt(tmp_path: pathlib.Path) -> None:
     """Pods arrive one by one at a running scheduler; a backlog needs preemption."""
@@ -338,6 +341,7 @@ def test_the_algorithm_beside_kube_schedulers_own() -> None:
     ]
 
 
+@pytest.mark.proof
 @pytest.mark.e2e
 def test_every_deleted_pod_makes_room_for_one() -> None:
     """Both schedulers bind as many pods as were deleted; without room, policysched tries none."""

@@ -95,7 +95,7 @@ def test_it_can_be_built_with_another_lock() -> None:
     assert "--build-arg LOCK=tracing" in TEXT
 
 
-@pytest.mark.packages
+@pytest.mark.proof
 @pytest.mark.slow
 def test_its_commands_make_something_that_works(
     context: pathlib.Path, tmp_path: pathlib.Path

@@ -98,7 +98,7 @@ def test_an_unknown_mode_is_named(tmp_path: pathlib.Path) -> None:
     assert "`fast`, but must be auto, compiled, checked or none" in done.stderr
 
 
-@pytest.mark.packages
+@pytest.mark.proof
 @pytest.mark.slow
 def test_a_compiled_wheel_is_for_one_platform_and_reproducible(tmp_path: pathlib.Path) -> None:
     """Its kernels are, byte for byte, those that `make` compiled in the checkout."""
@@ -114,7 +114,7 @@ def test_a_compiled_wheel_is_for_one_platform_and_reproducible(tmp_path: pathlib
     ]
 
 
-@pytest.mark.packages
+@pytest.mark.proof
 @pytest.mark.slow
 def test_without_compiled_kernels_decisions_are_the_same(tmp_path: pathlib.Path) -> None:
     """The demo's cluster, with kernels that Python interprets."""

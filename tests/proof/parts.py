@@ -23,7 +23,7 @@ class Part:
 
 PARTS: Final = (
     Part("tests", ("test",), "everything that `make test` runs"),
-    Part("packages", ("packages",), "wheels, the image and kernels built from scratch work"),
+    Part("proof-tests", ("proof-tests",), "the long tests that `make test` leaves out"),
     Part("fresh", ("fresh", "SEEDS=20"), "tests that draw their cases, with 20 fresh seeds"),
     Part("conformance", ("conformance", "CASES=20000"), "decisions equal to kube-scheduler's"),
     Part(

@@ -35,7 +35,7 @@ def test_short():
 @pytest.mark.parametrize(
     "processes",
     [
-        pytest.param(0, id="alone", marks=pytest.mark.packages),
+        pytest.param(0, id="alone", marks=pytest.mark.proof),
         pytest.param(2, id="shared by workers"),
     ],
 )

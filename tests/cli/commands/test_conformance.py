@@ -15,7 +15,7 @@ from tests.conformance import cases, compare, product
 # `make test` compares the engine with kube-scheduler for all families, and the commands for these.
 _SOME_FAMILIES = ("mixed", "preemption")
 FAMILIES = [
-    pytest.param(each, marks=() if each in _SOME_FAMILIES else pytest.mark.packages)
+    pytest.param(each, marks=() if each in _SOME_FAMILIES else pytest.mark.proof)
     for each in cases.FAMILIES
 ]
 
