@@ -112,6 +112,8 @@ def _describe_groups(policies: cluster_policies.ClusterPolicies) -> list[dict[st
             "text": f"clusterGroup {group.name}",
             "file": group.span.file,
             "line": group.span.line,
+            "column": group.span.column,
+            "length": group.span.end - group.span.start,
             "weight": None,
             "isOfProfile": True,
         }

@@ -230,7 +230,8 @@ class RuleCount(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
 
     Attributes:
         name: `POLICY/RULE`.
-        file, line: place of its text.
+        file, line, column: place of its text.
+        length: number of characters of its text.
         weight: None for a rule that gives no points.
         is_of_profile: whether the profile lists the policy; otherwise placed pods that the policy
             selects repel the pods of this profile.
@@ -248,6 +249,8 @@ class RuleCount(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     attempts: int
     rejected: int
     is_of_profile: bool = True
+    column: int = 1
+    length: int = 0
 
 
 class ProfileRules(msgspec.Struct, frozen=True):

@@ -69,6 +69,8 @@ def describe_rule(
         "text": head.text,
         "file": head.span.file,
         "line": head.span.line,
+        "column": head.span.column,
+        "length": head.span.end - head.span.start,
         "weight": weight,
         "isOfProfile": is_of_profile,
     }

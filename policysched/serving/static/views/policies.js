@@ -19,7 +19,7 @@ export function PoliciesView({ kind, what, hasVersions, generation }) {
   }
   const rules = answer.profiles.flatMap((profile) => profile.rules);
   const rule = kind === "rules" ? rules.find((each) => each.name === what) : undefined;
-  const place = rule ? { file: rule.file, line: rule.line } : { file: kind === "policies" ? what : "", line: 0 };
+  const place = rule ? { file: rule.file, line: rule.line } : { file: kind === "policies" ? what : "" };
   const file = answer.files.find((each) => isOfFile(place, each)) ?? answer.files[0];
   const short = shortenNames(answer.files.map((each) => each.name));
   return html`
@@ -28,10 +28,10 @@ export function PoliciesView({ kind, what, hasVersions, generation }) {
     ${kind === "rules" && !rule && html`<p class="error" role="alert">No rule is called ${what} in the policies in use.</p>`}
     <nav class="files" aria-label="Policy files">
       ${answer.files.map((each) => html`<a href=${makeAddress(["policies", each.name])} title=${each.name} aria-current=${each === file ? "true" : undefined}>${short[each.name]}</a> `)}
-      <a href=${makeAddress(["edit"], { file: file.name })}>edit ${short[file.name]}</a>
+      <a href=${makeAddress(["edit"], { file: file.name, line: place.line })}>edit ${short[file.name]}</a>
     </nav>
     <div class="policies">
-      <${PolicyText} file=${file} line=${place.line} findings=${answer.findings} />
+      <${PolicyText} file=${file} rule=${rule} findings=${answer.findings} />
       <${Rules} profiles=${answer.profiles} chosen=${rule} />
     </div>
   `;
@@ -41,14 +41,22 @@ function isOfFile(place, file) {
   return place.file === file.name || place.file.endsWith(`/${file.name}`);
 }
 
-function PolicyText({ file, line, findings }) {
+/** Returns the numbers of the lines of a rule, of which the statement is `length` characters from its column on. */
+function listLines({ line, column = 1, length = 0 }, text) {
+  const rest = text.split("\n").slice(line - 1).join("\n");
+  const statement = [...rest].slice(column - 1, column - 1 + length).join("").trimEnd();
+  return statement.split("\n").map((_, index) => line + index);
+}
+
+function PolicyText({ file, rule, findings }) {
   const chosen = useRef(null);
-  useEffect(() => chosen.current && chosen.current.scrollIntoView({ block: "center" }), [file.name, line]);
+  const lines = rule ? listLines(rule, file.text) : [];
+  useEffect(() => chosen.current && chosen.current.scrollIntoView({ block: "center" }), [file.name, lines[0]]);
   return html`<div class="text" tabindex="0" role="region" aria-label=${file.name}>
     <ol>
       ${file.text.split("\n").map((text, index) => {
         const found = findings.filter((each) => isOfFile(each, file) && each.line === index + 1);
-        return html`<li class=${index + 1 === line ? "chosen" : ""} ref=${index + 1 === line ? chosen : null}>
+        return html`<li class=${lines.includes(index + 1) ? "chosen" : ""} ref=${index + 1 === lines[0] ? chosen : null}>
           <code>${text || " "}</code>
           ${found.map((each) => html`<p class=${each.severity}>${each.code}: ${each.message}${each.help ? ` (${each.help})` : ""}</p>`)}
         </li>`;
