@@ -11,6 +11,9 @@ import { UNSEEN, showCharacter, showText } from "./visible.js";
 
 const KINDS = { keyword: "keyword", operator: "keyword", label: "property", value: "constant" };
 
+/** A number that is typed is what the user wants, rather than the first proposal that begins with it. */
+const NUMBER = /(?<![\w.\-/])\d[\w.%]*$/;
+
 /** The state of each text that was open in this tab: its cursor, and what can be undone. */
 const states = new Map();
 /** CodeMirror keeps each theme and language forever, so all editors share one. */
@@ -73,7 +76,15 @@ function closeEditor(view, name) {
 function listExtensions(current, keywords) {
   const { EditorView, keymap } = codemirror;
   shared ??= { theme: EditorView.theme(THEME), language: makePolicyLanguage(keywords) };
-  const plan = { key: "Mod-Enter", run: () => current.current.onPlan() ?? true };
+  const closeCompletion = codemirror.completionKeymap.find(({ key }) => key === "Escape").run;
+  const plan = {
+    key: "Mod-Enter",
+    run: (view) => {
+      closeCompletion(view); // the next Enter would take a proposal
+      current.current.onPlan();
+      return true;
+    },
+  };
   return [
     codemirror.lineNumbers(),
     codemirror.history(),
@@ -185,7 +196,7 @@ function showFindings(view, findings, current) {
 }
 
 async function complete(context, current) {
-  if (!context.explicit && !context.matchBefore(/[\w"`(,.=-]$/)) return null;
+  if (!context.explicit && (!context.matchBefore(/[\w"`(,.=-]$/) || context.matchBefore(NUMBER))) return null;
   const answer = await askAt("complete", context.state, context.pos, current);
   if (!answer || context.aborted) return null;
   return {
