@@ -41,9 +41,19 @@ class _ManifestConfigMap:
     @property
     def namespaced_name(self) -> str:
         """`namespace/name`; a missing namespace is `default`, as in kubectl."""
-        metadata = self.value.get("metadata")
-        metadata = metadata if isinstance(metadata, Mapping) else {}
+        metadata = self._metadata
         return f"{metadata.get('namespace') or 'default'}/{metadata.get('name') or 'unnamed'}"
+
+    @property
+    def written_name(self) -> str:
+        """`namespace/name`, or only the name if the manifest has no namespace; "" without both."""
+        name, namespace = (self._metadata.get(each) for each in ("name", "namespace"))
+        return f"{namespace}/{name}" if name and namespace else str(name or "")
+
+    @property
+    def _metadata(self) -> Mapping[str, Any]:
+        metadata = self.value.get("metadata")
+        return metadata if isinstance(metadata, Mapping) else {}
 
     @property
     def policy_keys(self) -> list[str]:
@@ -209,7 +219,11 @@ def _make_text_origin(
     path = (*found.config_map.path, "data", found.key)
     document = found.config_map.document
     origin = _make_scalar_origin(document.scalars[path], found.text, where, text, line_starts)
-    return dataclasses.replace(origin, is_aliased=document.is_aliased(path))
+    return dataclasses.replace(
+        origin,
+        is_aliased=document.is_aliased(path),
+        config_map=found.config_map.written_name,
+    )
 
 
 def _make_scalar_origin(

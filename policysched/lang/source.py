@@ -45,6 +45,8 @@ class Origin:
             0. () if only `line` is known.
         is_aliased: whether a YAML alias repeats the text, so that an edit also changes another
             value.
+        config_map: the ConfigMap that has the text as a key, `namespace/name` or `name` as the
+            manifest says; "" if it has no name.
     """
 
     file: str
@@ -52,6 +54,7 @@ class Origin:
     indent: int | None
     runs: tuple[tuple[int, int, int], ...] = ()
     is_aliased: bool = False
+    config_map: str = ""
 
 
 @dataclasses.dataclass(frozen=True)

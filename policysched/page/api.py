@@ -15,7 +15,7 @@ import msgspec
 
 import policysched
 from policysched import clock as clocks
-from policysched.page import local_access, page_source, text_forms
+from policysched.page import local_access, page_source, policies_page, text_forms
 from policysched.serving import http_server, json_answers, query_parameters
 
 _FORM = 1
@@ -136,7 +136,7 @@ class PageApi:
 
     def _make_policies(self, _: http_server.QueryParameters) -> dict[str, Any]:
         view = self._source.get_view()
-        files = [{"name": each.name, "text": each.text} for each in view.policies]
+        files = [policies_page.describe_text(each) for each in view.policies]
         return {"files": files, **view.answers.make_policies()}
 
     def _make_search(self, given: http_server.QueryParameters) -> dict[str, Any]:

@@ -45,9 +45,11 @@ class DraftApi:
     def make_pages(self) -> dict[str, http_server.MakePage]:
         """Return the pages, keyed by path."""
         plan = json_answers.Route(self._wait_for_plan, needs=("job",), takes=("wait",))
+        rows = json_answers.Route(self._list_plan_rows, needs=("job", "group"), takes=("after",))
         text = json_answers.Route(self._make_plan_text, needs=("job", "form"))
         return {
             f"{local_access.DATA_ROOT}plan": json_answers.bind_route(plan),
+            f"{local_access.DATA_ROOT}plan-rows": json_answers.bind_route(rows),
             f"{local_access.DATA_ROOT}plan-text": json_answers.bind_route(text),
         }
 
@@ -88,6 +90,12 @@ class DraftApi:
         wait_seconds = query_parameters.parse_count(given, "wait", most=_MAX_WAIT_SECONDS)
         job = await self._jobs.wait(query_parameters.parse_count(given, "job"), wait_seconds)
         return job.describe()
+
+    async def _list_plan_rows(self, given: http_server.QueryParameters) -> json_answers.Document:
+        job, group, after = (
+            query_parameters.parse_count(given, each) for each in ("job", "group", "after")
+        )
+        return {"rows": self._jobs.get_rows(job, group, after)}
 
     async def _make_plan_text(self, given: http_server.QueryParameters) -> json_answers.Document:
         report = self._jobs.get_report(query_parameters.parse_count(given, "job"))

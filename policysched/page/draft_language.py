@@ -13,6 +13,7 @@ import msgspec
 from policysched import clock as clocks
 from policysched.inputs import dump_file
 from policysched.lang import source
+from policysched.lang.checked import content_hash
 from policysched.lang.diagnostics import diagnostics
 from policysched.language_server.features import actions, completion, formatting, hover
 from policysched.language_server.project import cluster_data, program_maker, programs
@@ -49,6 +50,7 @@ class DraftLanguage:
         """Answer without facts about a cluster until the first question brings its view."""
         self._clock = clock
         self._generation: int | None = None
+        self._params: Mapping[str, str] = {}
         self._maker: program_maker.ProgramMaker
         self._program: programs.PolicyProgram
         self._answers: Mapping[str, Callable[[LanguageQuestion], Answer]] = {
@@ -78,6 +80,7 @@ class DraftLanguage:
         is_same_cluster = self._generation == generation
         if not is_same_cluster:
             self._maker = program_maker.ProgramMaker(self._clock, _make_cluster_data(view))
+            self._params = {} if view is None else view.inputs.params
         if not is_same_cluster or self._program.texts != texts:
             self._program = self._maker.make_program(texts, settings.LintSettings())
         self._generation = generation
@@ -87,13 +90,19 @@ class DraftLanguage:
     def _list_findings(self, _: LanguageQuestion) -> Answer:
         """Return the findings of `lint`, each with the edits that an editor offers for it.
 
-        With errors, the policies cannot be linted, so the findings are those of `check`.
+        With errors, the policies cannot be linted, so the findings are those of `check`. `hash` is
+        that of the texts as a version of the policies; "" if the params are not known.
         """
         found = self._program.lint_result.findings
+        knows_cluster = self._generation != _NO_CLUSTER
+        texts = self._program.texts
         return {
             "findings": [self._describe_finding(each) for each in found[:_MOST_FINDINGS]],
             "total": len(found),
-            "knowsCluster": self._generation != _NO_CLUSTER,
+            "knowsCluster": knows_cluster,
+            "hash": content_hash.hash_policy_texts_and_params(texts, self._params)
+            if knows_cluster
+            else "",
             "isLinted": self._program.check_result.program is not None,
         }
 

@@ -14,11 +14,10 @@ from typing import Any, TypeAlias
 
 from policysched import clock as clocks
 from policysched import errors
-from policysched.page import draft_language, page_source
+from policysched.page import draft_language, page_source, plan_groups
 from policysched.planning import (
     binding_changes,
     bindings_report,
-    changes,
     plan_making,
     plan_report,
     sides,
@@ -29,26 +28,6 @@ Report: TypeAlias = dict[str, Any]
 IN_USE, EDITED = "policies in use", "edited policies"
 _REPLACED = "another plan was started"
 _MOST_SECONDS = 60.0
-_MOST_CHANGES = 2000
-"""Changed pods or bindings in an answer; the summary, the edits and the nodes count all of them."""
-
-_GRAVEST_FIRST = [kind.value for kind in changes.PodChangeKind]
-_GRAVEST_BINDINGS_FIRST = [kind.value for kind in binding_changes.BindingChangeKind]
-
-
-def _limit_changes(report: Report, rank: Callable[[Report], Any]) -> Report:
-    """Return a report with its first changes in the order of `rank`."""
-    return report | {"changes": sorted(report["changes"], key=rank)[:_MOST_CHANGES]}
-
-
-def _rank_binding_change(change: Report) -> int:
-    return _GRAVEST_BINDINGS_FIRST.index(change["outcome"])
-
-
-def _rank_change(change: Report) -> tuple[bool, int]:
-    """Return the place of a changed pod; the many that only fit on other nodes come last."""
-    outcome = change["outcome"]
-    return outcome == changes.PodChangeKind.NODES.value, _GRAVEST_FIRST.index(outcome)
 
 
 def count_cluster_changes(found: Sequence[Report]) -> dict[str, dict[str, int]]:
@@ -84,6 +63,7 @@ class PlanJob:
         number: identifies the job.
         part, done, total: the current part of the work, and its finished and total steps.
         report: the full plan, once it is finished.
+        groups: its changed pods or bindings.
         error: why there is no plan; "" without an error.
     """
 
@@ -92,6 +72,7 @@ class PlanJob:
         self.number = number
         self.part, self.done, self.total = "reading the policies", 0, 0
         self.report: Report | None = None
+        self.groups: list[plan_groups.ChangeGroup] = []
         self.error = ""
         self._clock = clock
         self._end_seconds = clock.monotonic_seconds() + _MOST_SECONDS
@@ -107,20 +88,22 @@ class PlanJob:
         """Make the plan, or record why there is none."""
         try:
             self._raise_if_cancelled()
-            self.report = make_plan(view.inputs, in_use, texts, self._begin_part)
+            report = make_plan(view.inputs, in_use, texts, self._begin_part)
+            self.groups = plan_groups.group_changes(_get_changes(report))
+            self.report = report
         except (PlanCancelledError, errors.InputError) as error:
             self.error = str(error)
 
     def describe(self) -> Report:
-        """Return the progress or the outcome for the page."""
+        """Return the progress or the outcome for the page, with groups instead of all changes."""
         answer: Report = {"job": self.number, "error": self.error, "plan": None, "nodes": {}}
         if self.report is not None:
-            answer["plan"] = _limit_changes(self.report, _rank_change)
+            answer["plan"] = _drop_changes(self.report)
+            answer["groups"] = [each.describe() for each in self.groups]
             answer["nodes"] = count_node_changes(self.report["changes"])
             if "bindings" in self.report:
-                bindings = self.report["bindings"]
-                answer["plan"]["bindings"] = _limit_changes(bindings, _rank_binding_change)
-                answer["nodes"] = count_cluster_changes(bindings["changes"])
+                answer["plan"]["bindings"] = _drop_changes(self.report["bindings"])
+                answer["nodes"] = count_cluster_changes(self.report["bindings"]["changes"])
         return answer | {"part": self.part, "done": self.done, "of": self.total}
 
     def _begin_part(self, part: str, total: int) -> Callable[[int], None]:
@@ -187,6 +170,17 @@ class PlanJobs:
             raise LookupError(f"plan {number}")
         return self._job.report
 
+    def get_rows(self, number: int, group: int, after: int) -> Sequence[Report]:
+        """Return changes of a group of a finished job; see `ChangeGroup.get_rows`.
+
+        Raises:
+            LookupError: there is no such plan, or it has no such group.
+        """
+        self.get_report(number)
+        if group >= len(self._job.groups):
+            raise LookupError(f"group {group} of plan {number}")
+        return self._job.groups[group].get_rows(after)
+
     def close(self) -> None:
         """Cancel the current job and end the thread."""
         self._job.cancel()
@@ -222,6 +216,17 @@ def make_plan(
         found = binding_changes.compare_bindings(basis, inputs.plane, advance)
         report["bindings"] = bindings_report.as_json(found, basis)
     return report
+
+
+def _get_changes(report: Report) -> Sequence[Report]:
+    """Return the changed bindings of a control plane, else the changed pods."""
+    part = report.get("bindings", report)
+    changed: Sequence[Report] = part["changes"]
+    return changed
+
+
+def _drop_changes(report: Report) -> Report:
+    return {name: field for name, field in report.items() if name != "changes"}
 
 
 def _make_side_texts(name: str, texts: Mapping[str, str]) -> sides.SideTexts:

@@ -5,8 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from policysched.lang import source
 from policysched.lang.words import syntax_words
 from policysched.profiles import policies
+
+
+def describe_text(text: source.SourceText) -> dict[str, Any]:
+    """Return a text with its file, and the ConfigMap in this file that has it as a key."""
+    origin = text.origin
+    return {
+        "name": text.name,
+        "text": text.text,
+        "file": text.name if origin is None else origin.file,
+        "configMap": "" if origin is None else origin.config_map,
+    }
 
 
 def describe_policies(

@@ -5,7 +5,7 @@ import contextlib
 import io
 import json
 import pathlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import hypothesis
@@ -14,8 +14,7 @@ from hypothesis import strategies
 
 from policysched import clock as clocks
 from policysched.cli import main
-from policysched.page import plan_jobs
-from tests import report_schemas
+from policysched.page import plan_groups, plan_jobs
 from tests.cli import clusters
 from tests.kube.asynchronous import asynchronous
 from tests.page import servers
@@ -60,8 +59,9 @@ async def test_a_plan_names_the_pods_that_an_edit_moves(tmp_path: pathlib.Path) 
     """Each change has the rule that is its cause; the texts are those of the command."""
     client = servers.PageClient(servers.make_source(make_items(), tmp_path, OLD))
     found = await wait_for_plan(client, OLD.replace("score", f"{RULES[0]} as ssd-only\n  score"))
-    report_schemas.check_report(found["plan"], "plan")
-    (moved,) = [each for each in found["plan"]["changes"] if each["outcome"] == "moved"]
+    (group,) = [each for each in found["groups"] if each["outcome"] == "moved"]
+    assert (group["count"], group["cause"]) == (1, {"kind": "edit", "edits": ["p/ssd-only"]})
+    (moved,) = group["rows"]
     assert (moved["pod"], moved["cause"]["edits"]) == ("prod/two", ["p/ssd-only"])
     counts = found["plan"]["summary"]["running"]
     assert (found["error"], counts["moved"], counts["pods"]) == ("", 1, 2)
@@ -71,14 +71,49 @@ async def test_a_plan_names_the_pods_that_an_edit_moves(tmp_path: pathlib.Path) 
         assert text in written["text"]
 
 
-def test_the_limit_of_an_answer_hides_no_grave_change() -> None:
-    """Pods that only fit on other nodes can be thousands, and come last."""
-    job = plan_jobs.PlanJob(1, servers.CLOCK)
-    grave = [make_change(outcome, "a", "b") for outcome in ("reason", "moved", "unschedulable")]
-    job.report = {"changes": [make_change("nodes", "a", "a")] * 3000 + grave}
-    answer = job.describe()
-    assert answer["plan"]["changes"][:3] == grave[::-1]
-    assert len(answer["plan"]["changes"]) == 2000
+def test_changes_with_the_same_outcome_and_cause_are_a_group() -> None:
+    """The largest cause of an outcome comes first; a group shows its first rows, then others."""
+    one = [make_change("moved", "a", "b", ["p/one"])] * 2
+    both = [make_change("moved", "a", "b", ["p/one", "p/two"])] * 450
+    groups = plan_groups.group_changes([*one, make_change("nodes", "a", "a"), *both])
+    described = [each.describe() for each in groups]
+    assert [(each["outcome"], each["cause"]["edits"], each["count"]) for each in described] == [
+        ("moved", ["p/one", "p/two"], 450),
+        ("moved", ["p/one"], 2),
+        ("nodes", [], 1),
+    ]
+    rows = list(described[0]["rows"])
+    while more := groups[0].get_rows(len(rows)):
+        assert len(more) <= 200
+        rows += more
+    assert rows == both
+
+
+def test_rare_causes_share_a_group() -> None:
+    """No change is left out."""
+    changes = [make_change("moved", "a", "b", [f"p/{number}"]) for number in range(30)]
+    groups = plan_groups.group_changes(changes)
+    assert groups[-1].cause["kind"] == "others"
+    assert [change for each in groups for change in each.changes] == changes
+
+
+def test_pods_whose_node_rejects_them_are_also_a_group() -> None:
+    """Of all outcomes, because their nodes are what an operator looks at."""
+    lost = [make_change(outcome, "a", "b") | {"nodeLost": True} for outcome in ("moved", "nodes")]
+    groups = plan_groups.group_changes([*lost, make_change("moved", "a", "b")])
+    assert (groups[-1].outcome, groups[-1].changes) == ("nodeLost", lost)
+
+
+@asynchronous
+async def test_more_rows_of_a_group_are_asked_for(tmp_path: pathlib.Path) -> None:
+    """By the number of the plan and of the group; there must be such a group."""
+    client = servers.PageClient(servers.make_source(make_items(), tmp_path, OLD))
+    found = await wait_for_plan(client, OLD.replace("score", f"{RULES[0]} as ssd-only\n  score"))
+    job, rows = str(found["job"]), found["groups"][0]["rows"]
+    assert (await client.ask("plan-rows", job=job, group="0"))["rows"] == rows
+    assert (await client.ask("plan-rows", job=job, group="0", after="1"))["rows"] == rows[1:]
+    assert (await client.ask_page("plan-rows", job=job, group="99")).status == 404
+    assert (await client.ask_page("plan-rows", job="9", group="0")).status == 404
 
 
 def test_all_changes_are_counted_on_their_nodes() -> None:
@@ -92,9 +127,12 @@ def test_all_changes_are_counted_on_their_nodes() -> None:
     }
 
 
-def make_change(outcome: str, before: str | None, after: str | None) -> dict[str, Any]:
-    """Return what a plan says about a pod."""
-    return {"outcome": outcome, "from": {"node": before}, "to": {"node": after}}
+def make_change(
+    outcome: str, before: str | None, after: str | None, edits: Sequence[str] = ()
+) -> dict[str, Any]:
+    """Return what a plan says about a pod; without edits, it has no cause."""
+    cause = {"kind": "edit", "edits": list(edits), "how": ""} if edits else None
+    return {"outcome": outcome, "from": {"node": before}, "to": {"node": after}, "cause": cause}
 
 
 @asynchronous
@@ -124,7 +162,7 @@ async def test_a_new_plan_cancels_the_last_one(tmp_path: pathlib.Path) -> None:
     assert (await client.ask("plan", job="1", wait="0"))["error"] == "another plan was started"
     assert (await client.ask_page("plan", job="6", wait="0")).status == 404
     found = await client.ask("plan", job="5", wait="20")
-    assert found["plan"]["changes"] == []
+    assert found["groups"] == []
 
 
 @pytest.mark.parametrize("reason", ["another plan was started", "took more than 60 s"])

@@ -1,9 +1,33 @@
 // Edited policies. They stay in this tab, also after a reload, until they are reset.
 
+import { makeShared } from "./shared.js";
+
 const DRAFTS_NAME = "policysched drafts";
 
-/** Returns the saved edits { base, texts }: see `makeDrafts`; null if there are none. */
-export function loadEdits() {
+/** { edits, isSaved }: edits are { base, texts }, see `makeDrafts`, or null if there are none. */
+const drafts = makeShared({ edits: readEdits(), isSaved: true });
+/** The name of the text that was edited last; "" for none. */
+let lastFile = "";
+
+/** Returns { edits, isSaved }; they are not saved if they are too long for the browser. */
+export function useEdits() {
+  return drafts.use();
+}
+
+/** Keeps edits, or forgets them if `edits` is null. */
+export function setEdits(edits) {
+  drafts.set({ edits, isSaved: saveEdits(edits) });
+}
+
+export function getLastFile() {
+  return lastFile;
+}
+
+export function setLastFile(name) {
+  lastFile = name;
+}
+
+function readEdits() {
   try {
     const saved = JSON.parse(sessionStorage.getItem(DRAFTS_NAME));
     const areTexts = Object.values(saved.texts).every((text) => typeof text === "string");
@@ -13,8 +37,7 @@ export function loadEdits() {
   }
 }
 
-/** Saves edits, or forgets them if `edits` is null; returns false if they are too long to save. */
-export function saveEdits(edits) {
+function saveEdits(edits) {
   sessionStorage.removeItem(DRAFTS_NAME);
   if (edits === null) return true;
   try {
@@ -31,6 +54,12 @@ export function makeDrafts(policies) {
   return { base: policies.hash, texts: Object.fromEntries(texts) };
 }
 
+/** Returns the names of the texts that differ. */
+export function listEdited(inUse, texts) {
+  const names = new Set([...Object.keys(inUse), ...Object.keys(texts)]);
+  return [...names].filter((name) => inUse[name] !== texts[name]);
+}
+
 /** Returns the texts after edits [{ file, start, end, text }], which do not overlap. */
 export function applyEdits(texts, edits) {
   const changed = { ...texts };
@@ -39,4 +68,9 @@ export function applyEdits(texts, edits) {
     changed[file] = changed[file].slice(0, start) + text + changed[file].slice(end);
   }
   return changed;
+}
+
+/** Returns the offset at which a 1-based line begins. */
+export function findLineStart(text, line) {
+  return text.split("\n").slice(0, line - 1).reduce((sum, each) => sum + each.length + 1, 0);
 }

@@ -1,31 +1,50 @@
-// A patch that applies edited policies with kubectl. The API server refuses it if another user has
+// Patches that apply edited policies with kubectl. The API server refuses one if another user has
 // changed the same text meanwhile. The page itself cannot write.
 
-const CONFIG_MAP = /^configmap ([a-z0-9][a-z0-9.-]*)\/([a-z0-9][a-z0-9.-]*)$/;
-export const PATCH_FILE = "policysched-patch.json";
+import { listEdited } from "./drafts.js";
 
-/** Returns the command that applies the patch; null if no ConfigMap is the source of the policies. */
-export function makePatchCommand(origin) {
-  const found = CONFIG_MAP.exec(origin ?? "");
-  if (found === null) return null;
-  const [, namespace, name] = found;
-  return `kubectl patch configmap ${name} --namespace ${namespace} --type json --patch-file ${PATCH_FILE}`;
+const OF_SCHEDULER = /^configmap (.*)$/;
+const CONFIG_MAP = /^(?:([a-z0-9][a-z0-9.-]*)\/)?([a-z0-9][a-z0-9.-]*)$/;
+
+/**
+ * Returns { of, names }: the ConfigMap of a text by its name, and all of them, `namespace/name` or
+ * `name`. A text of a file has "", and a new one the first ConfigMap.
+ *
+ * @param origin the source of the policies of a running scheduler
+ */
+export function findConfigMaps(files, origin) {
+  const ofScheduler = OF_SCHEDULER.exec(origin ?? "")?.[1] ?? "";
+  const known = files.map(({ name, configMap }) => [name, configMap || ofScheduler]);
+  const found = Object.fromEntries(known.map(([name, map]) => [name, CONFIG_MAP.test(map) ? map : ""]));
+  const first = Object.values(found).find(Boolean) ?? (CONFIG_MAP.test(ofScheduler) ? ofScheduler : "");
+  return { of: (name) => found[name] ?? first, names: [...new Set([...Object.values(found), first])].filter(Boolean) };
+}
+
+/** Returns [{ command, file, patch }] for each ConfigMap of `findConfigMaps` whose texts are edited. */
+export function makePatches(configMaps, files, inUse, texts) {
+  const stored = Object.fromEntries(files.map(({ name, text }) => [name, text]));
+  const edited = listEdited(inUse, texts);
+  return configMaps.names
+    .map((map) => [map, edited.filter((name) => configMaps.of(name) === map).sort()])
+    .filter(([, names]) => names.length > 0)
+    .map(([map, names]) => {
+      const [, namespace, name] = CONFIG_MAP.exec(map);
+      const file = configMaps.names.length > 1 ? `policysched-patch-${name}.json` : "policysched-patch.json";
+      const place = namespace ? ` --namespace ${namespace}` : "";
+      const command = `kubectl patch configmap ${name}${place} --type json --patch-file ${file}`;
+      return { command, file, patch: names.flatMap((each) => makeOperations(each, stored[each], texts[each])) };
+    });
 }
 
 /**
- * Returns the JSON Patch (RFC 6902) from the texts in use to the edited ones.
+ * Returns the operations of a JSON Patch (RFC 6902) that replace a text.
  *
- * @param stored the texts in use with the line ends that they have in the ConfigMap
+ * @param before the text with the line ends that it has in the ConfigMap; undefined for a new one
+ * @param after the edited text; undefined to remove it
  */
-export function makePatch(stored, inUse, texts) {
-  const names = [...new Set([...Object.keys(inUse), ...Object.keys(texts)])].sort();
-  return names
-    .filter((name) => inUse[name] !== texts[name])
-    .flatMap((name) => {
-      const path = `/data/${name.split("/").at(-1).replaceAll("~", "~0")}`;
-      const [before, after] = [stored[name], texts[name]];
-      if (before === undefined) return [{ op: "add", path, value: after }];
-      const test = { op: "test", path, value: before };
-      return [test, after === undefined ? { op: "remove", path } : { op: "replace", path, value: after }];
-    });
+function makeOperations(name, before, after) {
+  const path = `/data/${name.split("/").at(-1).replaceAll("~", "~0")}`;
+  if (before === undefined) return [{ op: "add", path, value: after }];
+  const test = { op: "test", path, value: before };
+  return [test, after === undefined ? { op: "remove", path } : { op: "replace", path, value: after }];
 }

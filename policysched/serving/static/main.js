@@ -7,6 +7,7 @@ import { ask, isServedByScheduler, takeKeyFromAddress, takeStep } from "./api.js
 import { Guarded, makeLazy } from "./loading.js";
 import { go, makeAddress, readRoute } from "./routes.js";
 import { chooseWords, words } from "./words.js";
+import { useEdits } from "./drafts.js";
 import { formatCount, formatNumber } from "./numbers.js";
 import { Search } from "./views/search.js";
 import { ClusterView } from "./views/cluster.js";
@@ -103,7 +104,7 @@ function Header({ status, view, onStep, onError }) {
         )}
       </nav>
       <${Search} />
-      ${status && html`<p class="facts">${describeStatus(status)}</p>`}
+      ${status && html`<p class="facts">${describeStatus(status)}<${Edited} /></p>`}
       ${status && html`<${Steps} steps=${status.steps} onStep=${onStep} onError=${onError} />`}
     </header>
   `;
@@ -115,6 +116,12 @@ function describeStatus(status) {
     ? `${formatCount(status.policies.length, "policy file")}, policies version ${status.hash}`
     : words.withoutPolicies;
   return `${status.title}: ${formatCount(status.nodes, words.node)}, ${formatCount(status.placed, `placed ${words.pod}`)} · ${policies}`;
+}
+
+/** Says in every view that the policies which it uses are not the edited ones. */
+function Edited() {
+  const { edits } = useEdits();
+  return edits !== null && html` · <a href=${makeAddress(["edit"])}>edited, not in the cluster</a>`;
 }
 
 function Steps({ steps, onStep, onError }) {
@@ -163,7 +170,7 @@ function View({ route, status, problem }) {
       return html`<${PoliciesView} kind=${name} what=${rest.join("/")} hasVersions=${isFollowed} generation=${live} />`;
     case "edit":
       if (isServedByScheduler) return html`<p>The page of a scheduler has no editor: start policysched ui with --decisions URL --live.</p>`;
-      return html`<${EditView} options=${route.options} origin=${status.scheduler?.origin} generation=${status.hash} />`;
+      return html`<${EditView} options=${route.options} origin=${status.scheduler?.origin} isDemo=${status.kind === "demo"} generation=${status.hash} />`;
     default:
       return html`<p class="error" role="alert">There is no view “${name}”. <a href="#/cluster">Cluster</a></p>`;
   }

@@ -1,35 +1,54 @@
 // The last plan, which the editor makes and the map can show.
 
 import { askPlan, startPlan } from "./api.js";
-import { formatCount } from "./numbers.js";
+import { formatCount, formatNumber } from "./numbers.js";
+import { makeShared } from "./shared.js";
 import { words } from "./words.js";
 
 const WAIT_SECONDS = 1;
 
-/** The answer with the last plan that was made in this tab, or null; `nodes` has the pods that each gains and loses. */
+/** The plan that was started last, see `usePlan`. */
+const started = makeShared(null);
+/** The answer with the last plan that was finished in this tab, or null. */
 let lastPlan = null;
 
+/** Returns the last finished plan; `nodes` has how many pods each node was and was not chosen for before. */
 export function getLastPlan() {
   return lastPlan;
 }
 
 /**
- * Makes a plan for edited texts, and returns its answer. `onProgress` gets each progress. An
- * answer with an error has no plan.
+ * Returns { texts, ...answer } of the plan that was started last: its progress, its outcome or its
+ * error; null before the first one.
  */
-export async function makePlan(inUse, texts, onProgress) {
-  const { job } = await startPlan(inUse, texts);
-  for (;;) {
-    const answer = await askPlan(job, WAIT_SECONDS);
-    if (answer.plan) lastPlan = answer;
-    if (answer.plan || answer.error) return answer;
-    onProgress(answer);
+export function usePlan() {
+  return started.use();
+}
+
+/** Makes a plan for edited texts, which takes the place of one in progress. */
+export async function makePlan(inUse, texts) {
+  let shown = null;
+  const isCurrent = () => started.get() === shown;
+  const show = (answer) => {
+    shown = { texts, ...answer };
+    if (shown.plan) lastPlan = shown;
+    started.set(shown);
+  };
+  show({ part: "reading the policies", of: 0 });
+  try {
+    const { job } = await startPlan(inUse, texts);
+    while (isCurrent() && !shown.plan && !shown.error) {
+      const answer = await askPlan(job, WAIT_SECONDS);
+      if (isCurrent()) show(answer);
+    }
+  } catch (error) {
+    if (isCurrent()) show({ error: error.message });
   }
 }
 
 /** Returns how a plan can change a node, in words. */
 export function listNodeChanges() {
-  return [`gains and loses ${words.pod}s`, `gains ${words.pod}s`, `loses ${words.pod}s`, "no change"];
+  return ["newly and no longer chosen", "newly chosen", "no longer chosen", "no change"];
 }
 
 /** Returns the index in `listNodeChanges` of { gained, lost }, which is undefined for no change. */
@@ -39,9 +58,18 @@ export function findNodeChange(change) {
   return 2;
 }
 
-/** Returns numbers of pods { gained, lost } in words; "" for none. */
+/** Returns for how many pods a node is chosen by only one side of a plan, in words; "" for none. */
 export function describeNodeChange({ gained, lost }) {
-  return [gained > 0 && `gains ${formatCount(gained, words.pod)}`, lost > 0 && `loses ${formatCount(lost, words.pod)}`]
+  return [
+    gained > 0 && `newly chosen for ${formatCount(gained, words.pod)}`,
+    lost > 0 && `no longer chosen for ${formatCount(lost, words.pod)}`,
+  ]
     .filter(Boolean)
     .join(", ");
+}
+
+/** Returns the same as short as a head of the map needs it: `+3 −2 pods`. */
+export function shortenNodeChange({ gained, lost }) {
+  const parts = [gained > 0 && `+${formatNumber(gained)}`, lost > 0 && `−${formatNumber(lost)}`].filter(Boolean);
+  return parts.length > 0 ? `${parts.join(" ")} ${words.pod}s` : "";
 }

@@ -76,7 +76,7 @@ def test_a_plan_names_the_bindings_that_an_edit_moves(ui: str, open_page: OpenPa
         width = "cell => cell.getBoundingClientRect().width"
         assert page.eval_on_selector(".changes td:nth-child(3)", width) > 200  # a list of clusters
         page.click("text=show on the map")
-        page.wait_for_selector(".legend:has-text('gains bindings')")
+        page.wait_for_selector(".legend:has-text('newly chosen')")
         page.fill("#find", "grouped")
         page.wait_for_selector("[role=option]:has-text('shop/grouped')")
         page.keyboard.press("Enter")

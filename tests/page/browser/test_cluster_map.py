@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import itertools
+import pathlib
 import re
 from typing import Any
 
 import pytest
 
 from tests.cli import clusters
+from tests.page import page_process
 from tests.page.browser.conftest import OpenPage
 from tests.page.browser.test_views import Serve, WriteCluster
 
@@ -32,6 +34,38 @@ def test_a_group_is_shown_alone(
         page.wait_for_selector(".legend:has-text('nodes by cpu requested')")
         opened.open_view("#/cluster?by=zone&group=no")
         page.wait_for_selector("[role=alert]:has-text('There is no group no')")
+
+
+def test_the_name_of_a_group_stays_beside_the_changes_of_a_plan(
+    write_cluster: WriteCluster, serve: Serve, open_page: OpenPage, tmp_path: pathlib.Path
+) -> None:
+    """What has no room is cut, and is in the title."""
+    policy = "policy p {\n  for pods\n  nodeAffinity required zone = z0\n}\n"
+    (tmp_path / "p.policy").write_text(policy)
+    nodes = [clusters.node(f"n{n}", cpu="99", zone=f"z{n}") for n in range(2)]
+    pods = [clusters.pod(f"p{n}", on="n0") for n in range(90)]
+    words = ("--cluster", write_cluster([*nodes, *pods]), "--policies", str(tmp_path))
+    with serve(*words) as url, open_page(url) as opened:
+        page = opened.open_view("#/edit")
+        page_process.replace_all(page, policy.replace("z0", "z1"))
+        page.keyboard.press("Control+Enter")
+        page.click("text=show on the map")
+        page.click("label:has-text('group by') select")
+        page.select_option("label:has-text('group by') select", "zone")
+        page.wait_for_selector(".head:has-text('z0'):has-text('1 node · −90 pods')")
+        title = page.get_attribute(".head:has-text('z1')", "title")
+        assert title == "show only z1: 1 node · newly chosen for 90 pods"
+        for width in (80, 40):
+            page.eval_on_selector_all(
+                ".head",
+                "(heads, width) => heads.forEach((head) => head.style.width = `${width}px`)",
+                width,
+            )
+            for head in page.query_selector_all(".head"):
+                name, count = (head.query_selector(each).bounding_box() for each in ("b", "span"))
+                end = head.bounding_box()["x"] + width
+                assert name["width"] >= 12
+                assert count["x"] + count["width"] <= end + 1
 
 
 def test_tables_are_sorted_by_a_press_on_a_head(

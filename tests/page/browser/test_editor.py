@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import pathlib
 import shutil
 import subprocess
@@ -14,7 +15,7 @@ import pytest
 
 from policysched.serving import static_files
 from tests.cli import clusters
-from tests.page import page_process
+from tests.page import page_process, patches
 from tests.page.browser.conftest import OpenPage
 
 pytestmark = pytest.mark.slow
@@ -29,6 +30,7 @@ policy p {
 }
 """
 HOSTILE = "<img src=x onerror=alert(1)>\u202eevil\u200b"
+HDD = "required disk = hdd"
 VISIBLE = "<img src=x onerror=alert(1)>‹U+202E›evil‹U+200B›"
 EDITORS = pathlib.Path(__file__).resolve().parents[3] / "editors" / "page"
 
@@ -60,6 +62,12 @@ def get_text(page: Any) -> str:
     """Return the text in the editor, as a user would copy it."""
     text: str = page.inner_text(".cm-content")
     return text.replace("\u200b", "")
+
+
+def reset(page: Any) -> None:
+    """Drop the edits, which the page asks about first."""
+    page.click("button:text-is('reset')")
+    page.click("button:text-is('drop the edits')")
 
 
 def test_typing_loses_nothing(ui: Callable[..., AbstractContextManager[Any]]) -> None:
@@ -148,14 +156,177 @@ def test_a_plan_shows_the_pods_that_move(ui: Callable[..., AbstractContextManage
         )
         page.keyboard.press("Control+Enter")
         page.wait_for_selector("h3:has-text('2 pods would move')")
-        row = page.inner_text(".changes tbody tr:has-text('prod/two')")
-        assert "a → b" in row
-        assert "p/fast" in row
+        assert "2 would move (2 running)" in page.inner_text(".outcomes")
+        assert page.inner_text(".changes thead").split() == ["pod", "now", "from", "to", "cause"]
+        row = page.inner_text(".changes tbody tr:has-text('prod/two')").split()
+        assert row[:5] == ["prod/two", "b", "a", "b", "p/fast"]
         page.click("button:has-text('as Markdown')")
         page.wait_for_selector("pre:has-text('## policysched plan')")
         page.click("text=show on the map")
-        page.wait_for_selector(".legend button:has-text('gains pods')")
-        page.wait_for_selector(".legend button:has-text('loses pods')")
+        page.wait_for_selector(".legend button:has-text('newly chosen')")
+        page.wait_for_selector(".legend button:has-text('no longer chosen')")
+
+
+def test_all_rows_of_a_plan_can_be_seen(
+    write_cluster: WriteCluster, serve: Serve, open_page: OpenPage, tmp_path: pathlib.Path
+) -> None:
+    """Grouped by cause, and the pods whose node would reject them also as a list of their own."""
+    items = [clusters.node("a", cpu="99", disk="ssd"), clusters.node("b", cpu="99", disk="hdd")]
+    items += [clusters.pod(f"p{number}", on="ab"[number % 2]) for number in range(60)]
+    (tmp_path / "p.policy").write_text(POLICY)
+    words = ("--cluster", write_cluster(items), "--policies", tmp_path)
+    with _open_editor(serve, open_page, *words) as page:
+        page_process.replace_all(page, POLICY.replace("preferred disk = ssd weight 5", HDD))
+        page.keyboard.press("Control+Enter")
+        page.wait_for_selector("h3:has-text('60 pods would move')")
+        moved = page.locator(".changes").first.locator("tbody tr")
+        assert moved.count() == 20
+        page.click("button:has-text('more of 40 other pods')")
+        page.wait_for_selector("button:has-text('more of 40 other pods')", state="detached")
+        assert moved.count() == 60
+        page.click(".outcomes li:has-text('30 would no longer fit') button")
+        page.wait_for_selector("h3:focus:has-text('30 pods would no longer fit')")
+
+
+def test_a_plan_stays_while_the_reader_looks_at_its_pods(
+    ui: Callable[..., AbstractContextManager[Any]],
+) -> None:
+    """Back, and the link in the header, which opens the file edited last."""
+    with ui() as page:
+        page.click("button:has-text('new file')")
+        page.fill("input[name=file]", "second")
+        page.click("button:has-text('add')")
+        page.click("a:has-text('p.policy')")
+        page_process.replace_all(page, POLICY.replace("preferred disk = ssd weight 5", HDD))
+        page.keyboard.press("Control+Enter")
+        page.click(".changes a:has-text('prod/two')")
+        page.wait_for_selector("h1:has-text('prod/two')")
+        page.go_back()
+        page.wait_for_selector("h3:has-text('2 pods would move')")
+        page.click("nav >> text=Cluster")
+        page.wait_for_selector(".facts:has-text('edited, not in the cluster')")
+        page.click("nav >> text=Edit")
+        page.wait_for_selector("h3:has-text('2 pods would move')")
+        page.wait_for_selector(".cm-line:has-text('required disk = hdd')")
+        assert "edited after this plan" not in page.inner_text(".plan")
+
+
+def test_edits_that_change_no_pod_have_no_map(
+    ui: Callable[..., AbstractContextManager[Any]],
+) -> None:
+    """The page shows the version that the edited texts would be, beside the version in use."""
+    with ui() as page:
+        page.wait_for_selector("main:has-text('version in use')")
+        page_process.replace_all(page, f"# a comment\n{POLICY}")
+        hashes = "version in use: [0-9a-f]{12} · edited: version [0-9a-f]{12}"
+        page.wait_for_selector(f"main >> text=/{hashes}/")
+        page.keyboard.press("Control+Enter")
+        page.wait_for_selector(".plan:has-text('no pod changes')")
+        assert "show on the map" not in page.inner_text(".plan")
+
+
+def test_the_source_of_a_text_says_where_its_edit_belongs(
+    ui: Callable[..., AbstractContextManager[Any]], tmp_path: pathlib.Path
+) -> None:
+    """A file is replaced, or becomes a ConfigMap again."""
+    with ui() as page:
+        path = str(tmp_path / "p.policy")
+        page.wait_for_selector(f"main:has-text('The source is the file {path}')")
+        page_process.replace_all(page, f"# a comment\n{POLICY}")
+        page.click("button:text-is('kubectl')")
+        assert f"--from-file {path} --dry-run" in page.inner_text(".difference pre")
+
+
+@pytest.mark.parametrize("suffix", ["json", "yaml"])
+def test_policies_of_a_manifest_become_a_patch(
+    write_cluster: WriteCluster,
+    serve: Serve,
+    open_page: OpenPage,
+    tmp_path: pathlib.Path,
+    suffix: str,
+) -> None:
+    """For the ConfigMap that the manifest names; the manifest has to change as well."""
+    manifest = tmp_path / f"cm.{suffix}"
+    of_sched = {"name": "policies", "namespace": "sched"}
+    data = {"web.policy": POLICY}
+    manifest.write_text(  # JSON is YAML
+        json.dumps({"apiVersion": "v1", "kind": "ConfigMap", "metadata": of_sched, "data": data})
+    )
+    words = ("--cluster", write_cluster([clusters.node("a")]), "--policies", manifest)
+    with _open_editor(serve, open_page, *words) as page:
+        page.wait_for_selector(f"main:has-text('Change {manifest} as well')")
+        page_process.replace_all(page, f"# edited\n{POLICY}")
+        page.click("button:text-is('kubectl')")
+        assert page.inner_text(".difference pre") == patches.COMMAND
+        with page.expect_download() as download:
+            page.click("button:has-text('save policysched-patch.json')")
+        saved = json.loads(pathlib.Path(download.value.path()).read_text())
+        assert saved == patches.make_patch("web.policy", POLICY, f"# edited\n{POLICY}")
+
+
+def test_a_typed_number_stays(ui: Callable[..., AbstractContextManager[Any]]) -> None:
+    """Nothing is proposed that begins with it, so Enter begins a line."""
+    asked: list[str] = []
+    with ui() as page:
+        page_process.replace_all(page, f"{POLICY.partition('5')[0]}")
+        page.wait_for_selector("nav.files:has-text('(edited)')")
+        page.on("request", lambda request: asked.append(request.post_data or ""))
+        with page.expect_request(lambda request: '"findings"' in (request.post_data or "")):
+            page.keyboard.type("5")  # findings are asked for later than completions
+        assert [each for each in asked if '"complete"' in each] == []
+        page.keyboard.press("Enter")
+        page.keyboard.type("}")
+        page.wait_for_selector(".cm-line:has-text('}')")
+        assert "weight 5\n" in get_text(page)
+
+
+def test_a_plan_closes_the_list_of_completions(
+    ui: Callable[..., AbstractContextManager[Any]],
+) -> None:
+    """Its result must not hide behind it."""
+    with ui() as page:
+        page_process.replace_all(page, "policy p {\n  for pods\n  nodeAffinity required disk In (")
+        page.keyboard.type("h")
+        page.wait_for_selector(".cm-tooltip-autocomplete li:has-text('hdd')")
+        page.keyboard.press("Control+Enter")
+        page.wait_for_selector(".cm-tooltip-autocomplete", state="detached")
+
+
+def test_a_narrow_screen_shows_the_plan_at_once(
+    write_cluster: WriteCluster, serve: Serve, open_page: OpenPage, tmp_path: pathlib.Path
+) -> None:
+    """Above the findings, and without scrolling by the reader."""
+    rules = "".join(f"  nodeAffinity preferred disk = x{n} weight 5\n" for n in range(12))
+    (tmp_path / "p.policy").write_text(f"policy p {{\n  for pods\n{rules}}}\n")
+    path = write_cluster([clusters.node("a", disk="ssd"), clusters.pod("one", on="a")])
+    with (
+        serve("--cluster", path, "--policies", str(tmp_path)) as url,
+        open_page(url, 390) as opened,
+    ):
+        page = opened.open_view("#/edit")
+        page.wait_for_selector(".findings li:nth-child(10)")
+        page.click("button.main")
+        page.wait_for_selector(".plan:has-text('no pod changes')")
+        place = page.locator(".plan:has-text('no pod changes') p").first.bounding_box()
+        assert 0 <= place["y"] < 700
+
+
+def test_a_rule_is_marked_whole_and_edited_in_its_line(
+    write_cluster: WriteCluster, serve: Serve, open_page: OpenPage, tmp_path: pathlib.Path
+) -> None:
+    """Also if it has several lines, and characters of two code units before it."""
+    text = "# 🙂\n" * 60 + POLICY.replace(" weight", "\n    weight")
+    (tmp_path / "p.policy").write_text(text)
+    path = write_cluster([clusters.node("a", disk="ssd")])
+    with (
+        serve("--cluster", path, "--policies", str(tmp_path)) as url,
+        open_page(url) as opened,
+    ):
+        page = opened.open_view("#/rules/p/fast")
+        lines = [each.inner_text().strip() for each in page.query_selector_all(".text .chosen")]
+        assert lines == ["nodeAffinity preferred disk = ssd", "weight 5 as fast"]
+        page.click("a:has-text('edit p.policy')")
+        page.wait_for_selector(".cm-activeLine:has-text('nodeAffinity preferred')")
 
 
 def test_edits_survive_a_reload_until_they_are_reset(
@@ -175,7 +346,7 @@ def test_edits_survive_a_reload_until_they_are_reset(
         page.wait_for_selector("a:has-text('second.policy (new)')")
         page.click("button:has-text('remove the file')")
         page.wait_for_selector("a:has-text('second.policy')", state="detached")
-        page.click("button:has-text('reset')")
+        reset(page)
         page.wait_for_selector(".cm-line:has-text('weight 5')")
         assert "(edited)" not in page.inner_text("nav.files")
 
@@ -195,7 +366,7 @@ def test_two_tabs_have_edits_of_their_own(
         for each, text in ((page, "# one"), (other, "# other")):
             each.reload()
             each.wait_for_selector(f".cm-line:has-text('{text}')")
-        other.click("button:has-text('reset')")
+        reset(other)
         other.wait_for_selector(".cm-line:has-text('# other')", state="detached")
         page.reload()
         page.wait_for_selector(".cm-line:has-text('# one')")
@@ -209,7 +380,7 @@ def test_edits_that_the_browser_cannot_keep_are_said_to_be_lost(
         page.evaluate("sessionStorage.setItem('other', 'x'.repeat(5 * 1024 * 1024 - 1000))")
         page_process.replace_all(page, f"{POLICY}# {'long ' * 500}\n")
         page.wait_for_selector("[role=alert]:has-text('download them before you close or reload')")
-        page.click("button:has-text('reset')")
+        reset(page)
         page.wait_for_selector("[role=alert]:has-text('download them')", state="detached")
 
 

@@ -131,20 +131,26 @@ def test_a_pressed_button_does_not_look_focused(
         assert page.eval_on_selector(other, look) == ["solid", plain]
 
 
-def test_the_error_of_a_plan_needs_no_scrolling(demo_url: str, open_page: OpenPage) -> None:
-    """Its long lines go on in the next line of a narrow screen."""
+def test_the_error_of_a_plan_is_readable_on_a_narrow_screen(
+    demo_url: str, open_page: OpenPage
+) -> None:
+    """Its long lines go on in the next line; those of the policy scroll, and keep their carets."""
     with open_page(demo_url, 390) as opened:
         page = opened.open_view("#/edit?file=load-aware.policy")
         page.wait_for_selector(".cm-content")
         page_process.replace_all(
-            page, f"policy x {{\n  for pods\n  reject when {'y' * 90} < 1\n}}\n"
+            page, f"policy x {{\n  for pods\n  reject when {'y ' * 45} < 1\n}}\n"
         )
         page.keyboard.press("Control+Enter")
         page.wait_for_selector("pre.error")
-        width, room = page.eval_on_selector(
-            "pre.error", "(box) => [box.scrollWidth, box.clientWidth]"
-        )
+        measure = "(box) => [box.scrollWidth, box.clientWidth]"
+        width, room = page.eval_on_selector("pre.error", measure)
         assert width <= room
+        width, room = page.eval_on_selector(".frame", measure)
+        assert width > room
+        lines = page.inner_text(".frame").splitlines()
+        height = page.locator(".frame").bounding_box()["height"]
+        assert height / len(lines) < 30  # none of them is two
 
 
 def test_what_hover_shows_stays_small(demo_url: str, open_page: OpenPage) -> None:

@@ -3,14 +3,14 @@
 import { html } from "../html.js";
 import { useEffect, useMemo, useRef, useState } from "../vendor/preact.js";
 import { ask, askLanguage } from "../api.js";
-import { applyEdits, loadEdits, makeDrafts, saveEdits } from "../drafts.js";
+import { applyEdits, findLineStart, getLastFile, listEdited, makeDrafts, setEdits, setLastFile, useEdits } from "../drafts.js";
 import { shortenNames } from "../file_names.js";
 import { Waiting, makeLazy, useAnswer } from "../loading.js";
-import { PATCH_FILE, makePatch, makePatchCommand } from "../kubectl.js";
 import { formatCount } from "../numbers.js";
-import { makePlan } from "../plans.js";
+import { makePlan, usePlan } from "../plans.js";
 import { go, makeAddress } from "../routes.js";
 import { Changes } from "./changes.js";
+import { Kubectl, Source, download } from "./edit_sources.js";
 import { PlanReport } from "./plan.js";
 
 const Editor = makeLazy(() => import("../editor.js"), "Editor");
@@ -20,29 +20,29 @@ const GRAVITY = ["error", "warning", "info"];
 const FIRST_POLICY = "policy my-policy {\n  for pods\n\n}\n";
 
 /** @param origin the source of the policies of a running scheduler */
-export function EditView({ options, origin, generation }) {
+export function EditView({ options, origin, isDemo, generation }) {
   const { answer: policies, error } = useAnswer(() => ask("policies"), [generation]);
   if (!policies) return html`<${Waiting} error=${error} what="reading the policies" />`;
   return html`<h1>Edit policies</h1>
-    <${Drafts} policies=${policies} origin=${origin} file=${options.get("file") ?? ""} />`;
+    <${Drafts} policies=${policies} origin=${origin} isDemo=${isDemo} file=${options.get("file") ?? ""} line=${Number(options.get("line"))} />`;
 }
 
-function Drafts({ policies, origin, file }) {
+/** @param line the 1-based line to show; 0 for none */
+function Drafts({ policies, origin, isDemo, file, line }) {
   const drafts = useDrafts(policies);
   const [goal, setGoal] = useState(null);
-  const [plan, setPlan] = useState(null);
+  const plan = usePlan();
   const { texts, change } = drafts;
   const names = Object.keys(texts);
-  const name = names.includes(file) ? file : names[0];
+  const name = [file, getLastFile(), ...names].find((each) => names.includes(each));
   const short = shortenNames(names);
   const findings = useFindings(texts, name);
+  useEffect(() => setLastFile(name ?? ""), [name]);
+  useEffect(() => {
+    if (line > 0 && name !== undefined) setGoal({ at: findLineStart(texts[name], line) });
+  }, [name, line]);
 
-  const startPlan = () => {
-    const planned = drafts.readTexts();
-    const show = (answer) => setPlan({ texts: planned, ...answer });
-    show({ part: "reading the policies" });
-    makePlan(drafts.inUse, planned, show).then(show, (error) => show({ error: error.message }));
-  };
+  const startPlan = () => void makePlan(drafts.inUse, drafts.readTexts());
   const open = (finding) => {
     go(makeAddress(["edit"], { file: finding.file }));
     setGoal({ at: finding.start });
@@ -50,6 +50,7 @@ function Drafts({ policies, origin, file }) {
   return html`
     ${drafts.isOutdated && html`<p class="warning" role="alert">The policies in use have changed since these edits began; a plan compares with those in use now.</p>`}
     ${!drafts.isSaved && html`<p class="warning" role="alert">These edits are too long for the browser to keep: download them before you close or reload the page.</p>`}
+    <${Version} policies=${policies} drafts=${drafts} findings=${findings} />
     <${Files} names=${names} short=${short} name=${name} texts=${texts} inUse=${drafts.inUse} change=${change} />
     <div class="edit">
       <div>
@@ -66,12 +67,19 @@ function Drafts({ policies, origin, file }) {
               onEdits=${(edits) => drafts.applyTo(findings.texts, edits)}
               onPlan=${startPlan}
             />`}
-        <${Buttons} name=${name} drafts=${drafts} origin=${origin} startPlan=${startPlan} />
-        <${Findings} findings=${findings} short=${short} open=${open} fix=${(edits) => drafts.applyTo(findings.texts, edits)} />
+        <${Buttons} name=${name} drafts=${drafts} files=${policies.files} origin=${origin} isDemo=${isDemo} startPlan=${startPlan} />
+        <${Source} name=${name} files=${policies.files} origin=${origin} isDemo=${isDemo} />
       </div>
-      <${PlanReport} plan=${plan} isOld=${plan !== null && plan.texts !== texts} />
+      <${PlanReport} plan=${plan} isOld=${plan !== null && listEdited(plan.texts, texts).length > 0} />
+      <div><${Findings} findings=${findings} short=${short} open=${open} fix=${(edits) => drafts.applyTo(findings.texts, edits)} /></div>
     </div>
   `;
+}
+
+/** Shows the versions on both sides of a plan. That of the edited texts is known after the findings. */
+function Version({ policies, drafts, findings }) {
+  const hash = findings.texts === drafts.texts ? findings.hash : "";
+  return html`<p class="quiet">version in use: ${policies.hash || "none"}${drafts.isEdited && ` · edited: ${hash ? `version ${hash}, ` : ""}not in the cluster`}</p>`;
 }
 
 /**
@@ -79,17 +87,19 @@ function Drafts({ policies, origin, file }) {
  * takes over what the editor already shows, and `change` makes the editor show the new texts.
  */
 function useDrafts(policies) {
-  const [edits, setEdits] = useState(loadEdits);
+  const { edits, isSaved } = useEdits();
   const [revision, setRevision] = useState(0);
   const unedited = useMemo(() => makeDrafts(policies), [policies]);
   const latest = useRef(null); // a key may follow a letter before the page is drawn again
   latest.current = edits ?? unedited;
-  const [isSaved, setIsSaved] = useState(true);
-  useEffect(() => setIsSaved(saveEdits(edits)), [edits]);
-  useEffect(() => setRevision((before) => before + 1), [unedited]);
+  const isEdited = ({ texts }) => listEdited(unedited.texts, texts).length > 0;
+  useEffect(() => {
+    if (edits !== null && !isEdited(edits)) setEdits(null); // the edits are in use now
+    setRevision((before) => before + 1);
+  }, [unedited]);
   const keep = (changed) => {
     latest.current = { base: latest.current.base, texts: changed(latest.current.texts) };
-    setEdits(latest.current);
+    setEdits(isEdited(latest.current) ? latest.current : null);
   };
   const change = (changed) => {
     keep(changed);
@@ -102,7 +112,6 @@ function useDrafts(policies) {
     texts: latest.current.texts,
     readTexts: () => latest.current.texts,
     inUse: unedited.texts,
-    stored: Object.fromEntries(policies.files.map(({ name, text }) => [name, text])),
     isEdited: edits !== null,
     isSaved,
     isOutdated: edits !== null && edits.base !== unedited.base,
@@ -119,7 +128,7 @@ function useDrafts(policies) {
 
 /** Returns the findings of all texts, asked for again after a pause in typing. */
 function useFindings(texts, name) {
-  const [found, setFound] = useState({ texts, list: [], total: 0, isLinted: true, knowsCluster: true, error: "" });
+  const [found, setFound] = useState({ texts, hash: "", list: [], total: 0, isLinted: true, knowsCluster: true, error: "" });
   useEffect(() => {
     if (name === undefined) return undefined;
     let isCurrent = true;
@@ -162,7 +171,7 @@ function Files({ names, short, name, texts, inUse, change }) {
   </nav>`;
 }
 
-function Buttons({ name, drafts, origin, startPlan }) {
+function Buttons({ name, drafts, files, origin, isDemo, startPlan }) {
   const { texts, change } = drafts;
   const format = (kind) =>
     askLanguage({ kind, texts, name }).then(
@@ -177,10 +186,25 @@ function Buttons({ name, drafts, origin, startPlan }) {
       <button onClick=${() => format("fixes")}>apply all safe fixes</button>
       <button onClick=${() => download(name, texts[name])}>download</button>
       <button onClick=${remove}>remove the file</button>`}
-    <button disabled=${!drafts.isEdited} onClick=${drafts.reset}>reset</button>
+    <${Reset} drafts=${drafts} />
     <${Difference} drafts=${drafts} />
-    <${Patch} drafts=${drafts} origin=${origin} />
+    <${Kubectl} drafts=${drafts} files=${files} origin=${origin} isDemo=${isDemo} />
   </div>`;
+}
+
+/** Asks before it drops the edits, because no undo brings back those of all texts. */
+function Reset({ drafts }) {
+  const [isAsking, setIsAsking] = useState(false);
+  const names = Object.values(shortenNames(listEdited(drafts.inUse, drafts.texts)));
+  const drop = () => {
+    setIsAsking(false);
+    drafts.reset();
+  };
+  return html`<button aria-expanded=${isAsking} disabled=${!drafts.isEdited} onClick=${() => setIsAsking(!isAsking)}>reset</button>
+    ${isAsking && drafts.isEdited && html`<div class="difference" role="alert">
+      This drops the edits of ${names.join(", ")}.${" "}
+      <button onClick=${drop}>drop the edits</button> <button onClick=${() => setIsAsking(false)}>keep them</button>
+    </div>`}`;
 }
 
 function Difference({ drafts }) {
@@ -188,29 +212,6 @@ function Difference({ drafts }) {
   const list = (texts) => Object.entries(texts).map(([name, text]) => ({ name, text }));
   return html`<button aria-expanded=${isOpen} onClick=${() => setIsOpen(!isOpen)}>diff</button>
     ${isOpen && html`<div class="difference"><${Changes} from=${list(drafts.inUse)} to=${list(drafts.texts)} none="the texts are those in use" /></div>`}`;
-}
-
-/** The command for kubectl and its file; nothing if the policies come from no ConfigMap. */
-function Patch({ drafts, origin }) {
-  const [isOpen, setIsOpen] = useState(false);
-  const command = makePatchCommand(origin);
-  if (command === null) return null;
-  const patch = JSON.stringify(makePatch(drafts.stored, drafts.inUse, drafts.texts), null, 2);
-  return html`<button aria-expanded=${isOpen} disabled=${!drafts.isEdited} onClick=${() => setIsOpen(!isOpen)}>kubectl</button>
-    ${isOpen && html`<div class="difference">
-      <p>Save the patch, and run the command beside it. It fails if somebody else has edited the same text.</p>
-      <button onClick=${() => download(PATCH_FILE, patch)}>save ${PATCH_FILE}</button>
-      <pre tabindex="0">${command}</pre>
-      <button onClick=${() => navigator.clipboard.writeText(command)}>copy</button>
-    </div>`}`;
-}
-
-function download(name, text) {
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(new Blob([text], { type: "text/plain" }));
-  link.download = name.split("/").at(-1);
-  link.click();
-  URL.revokeObjectURL(link.href);
 }
 
 function Findings({ findings, short, open, fix }) {

@@ -7,7 +7,7 @@ import { findNodeAt, layOut } from "../map_layout.js";
 import { describeFill, describeState, describeVerdict, makeLook } from "../map_looks.js";
 import { COARSE, NARROW, useMedia } from "../media.js";
 import { formatCount, formatNumber } from "../numbers.js";
-import { describeNodeChange, getLastPlan } from "../plans.js";
+import { describeNodeChange, getLastPlan, shortenNodeChange } from "../plans.js";
 import { words } from "../words.js";
 
 const LEAST_HEIGHT = 260;
@@ -100,26 +100,28 @@ function measureRoom(canvas) {
 function Heads({ map, settings, cluster, about, addressOf }) {
   return map.groups.map(({ name, members, x, y, width }) => {
     const style = { left: `${x}px`, top: `${y}px`, width: `${width}px` };
-    const text = html`<b>${name}</b><span>${describeGroup(members, settings, cluster, about)}</span>`;
+    const told = describeGroup(members, settings, cluster, about, shortenNodeChange);
+    const text = html`<b>${name}</b><span>${told}</span>`;
     if (settings.by === "-" || settings.group) return html`<p class="head" style=${style}>${text}</p>`;
-    return html`<a class="head" style=${style} title=${`show only ${name}`} href=${addressOf({ group: name, form: "map", node: "" })}>${text}</a>`;
+    return html`<a class="head" style=${style} title=${`show only ${name}: ${describeGroup(members, settings, cluster, about, describeNodeChange)}`} href=${addressOf({ group: name, form: "map", node: "" })}>${text}</a>`;
   });
 }
 
-function describeGroup(members, { colour }, cluster, about) {
+function describeGroup(members, { colour }, cluster, about, describeChange) {
   const parts = [formatCount(members.length, words.node)];
   if (about !== null && (colour === "verdict" || colour === "points")) {
     const fit = members.filter((node) => about.of[node] < 0).length;
     parts.push(`${formatNumber(fit)} ${fit === 1 ? words.fits : words.fit}`);
   }
-  if (colour === "plan") parts.push(describeGroupChange(members, cluster));
+  if (colour === "plan") parts.push(describeChange(sumChanges(members, cluster)));
   return parts.filter(Boolean).join(" · ");
 }
 
-function describeGroupChange(members, cluster) {
+/** Returns { gained, lost } of the last plan, summed over the nodes of a group. */
+function sumChanges(members, cluster) {
   const changes = members.map((node) => getLastPlan()?.nodes[cluster.names[node]]).filter(Boolean);
   const sum = (count) => changes.reduce((total, change) => total + change[count], 0);
-  return describeNodeChange({ gained: sum("gained"), lost: sum("lost") });
+  return { gained: sum("gained"), lost: sum("lost") };
 }
 
 /** Returns the node that a key leads to from a node; undefined for other keys. */

@@ -36,7 +36,7 @@ export function OutcomesView({ generation }) {
 
 /** @param rows the bindings that the answer names, which are the first of `count` */
 function OutcomeTable({ noun, texts, count, rows }) {
-  return html`<${OutcomeSection} Heading="h2" noun=${noun} texts=${texts} count=${count} shown=${rows.length}>
+  return html`<${OutcomeSection} noun=${noun} texts=${texts} count=${count} shown=${rows.length}>
     <table class="pending bindings cards">
       <thead><tr><th scope="col">binding</th><th scope="col">now</th><th scope="col">decided</th><th scope="col">scheduler</th></tr></thead>
       <tbody>

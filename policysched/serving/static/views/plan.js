@@ -1,17 +1,16 @@
 // What edited policies would do to the pods of the cluster: the form of `plan -o json`.
 
 import { html } from "../html.js";
-import { useState } from "../vendor/preact.js";
+import { useEffect, useRef, useState } from "../vendor/preact.js";
 import { ask } from "../api.js";
 import { Waiting, useAnswer } from "../loading.js";
 import { formatCount, formatNumber } from "../numbers.js";
-import { makeAddress, makeNodeAddress, makePodAddress } from "../routes.js";
+import { makeAddress, makePodAddress } from "../routes.js";
 import { words } from "../words.js";
-import { RejectedBy, getSourceName } from "./links.js";
+import { NodeLink, RejectedBy, getSourceName } from "./links.js";
 import { BindingChanges, BindingSummary } from "./plan_bindings.js";
-import { Cause, OutcomeCounts, OutcomeSection } from "./tables.js";
+import { Cause, ChangedGroups, OutcomeCounts } from "./plan_changes.js";
 
-const MOST_ROWS = 200;
 /** The outcomes of pods in the order of their gravity; see schemas/plan.schema.json. */
 const OUTCOMES = {
   unschedulable: ["becomes unschedulable", "become unschedulable"],
@@ -23,9 +22,22 @@ const OUTCOMES = {
   nodes: ["gets the same node, but fits on others", "get the same node, but fit on others"],
   reason: ["is Pending for another reason", "are Pending for another reason"],
 };
+/** The groups of pods whose present node would reject them; they are also in the group of their outcome. */
+const NODE_LOST = { nodeLost: ["would no longer fit on its present node", "would no longer fit on their present node"] };
+const HEADS = ["pod", "now", "from", "to", "cause"];
+/** The lines of an error that show a place in a policy. */
+const FRAME = /^\s*(\d*\s*\||-->)/;
 
 export function PlanReport({ plan, isOld }) {
-  return html`<section class="plan" aria-label="Plan" aria-live="polite">
+  const section = useRef(null);
+  const stage = describeStage(plan);
+  const seen = useRef(stage);
+  useEffect(() => {
+    const isBelow = section.current.getBoundingClientRect().top > window.innerHeight / 2;
+    if (stage !== seen.current && isBelow) section.current.scrollIntoView(); // a narrow screen
+    seen.current = stage;
+  }, [stage]);
+  return html`<section class="plan" aria-label="Plan" aria-live="polite" ref=${section}>
     <h2>Plan: what these edits would change</h2>
     ${plan === null && html`<p class="quiet">Plan decides about every ${words.pod} with the policies in use and with the edited ones. Nothing is written to a cluster.</p>`}
     ${plan !== null && isOld && html`<p class="warning">The policies were edited after this plan.</p>`}
@@ -33,36 +45,66 @@ export function PlanReport({ plan, isOld }) {
   </section>`;
 }
 
+function describeStage(plan) {
+  if (plan === null) return "none";
+  return plan.plan || plan.error ? "ended" : "started";
+}
+
 function Outcome({ plan }) {
-  if (plan.error) return html`<pre class="error" role="alert" tabindex="0">${plan.error}</pre>`;
+  if (plan.error) return html`<${PlanError} text=${plan.error} />`;
   if (!plan.plan) return html`<${Waiting} what=${`${plan.part}${plan.of > 0 ? ` ${formatNumber(plan.done)} of ${formatNumber(plan.of)}` : ""}`} />`;
   return html`<${Report} answer=${plan} report=${plan.plan} />`;
 }
 
+/** Long lines of an error go on in the next line, but those of a policy scroll: carets stay below their word. */
+function PlanError({ text }) {
+  const parts = [];
+  for (const line of text.split("\n")) {
+    const isFrame = FRAME.test(line);
+    if (parts.at(-1)?.isFrame === isFrame) parts.at(-1).text += `\n${line}`;
+    else parts.push({ isFrame, text: line });
+  }
+  return html`<pre class="error" role="alert" tabindex="0">${parts.map((part) => html`<span class=${part.isFrame ? "frame" : "wrapped"} tabindex=${part.isFrame ? "0" : undefined}>${part.text}</span>`)}</pre>`;
+}
+
 function Report({ answer, report }) {
   const { bindings } = report;
+  const isMapped = Object.keys(answer.nodes).length > 0;
   return html`
     ${bindings ? html`<${BindingSummary} summary=${bindings.summary} />` : html`<${Summary} summary=${report.summary} />`}
-    <p><a href=${makeAddress(["cluster"], { colour: "plan" })}>show on the map</a></p>
+    <${CopyPlan} job=${answer.job} />
+    ${isMapped && html`<p><a href=${makeAddress(["cluster"], { colour: "plan" })}>show on the map</a></p>`}
     <${Edits} edits=${bindings ? bindings.edits : report.edits} />
     <${Rejections} title="newly rejects" rows=${report.rejects} />
     <${Rejections} title="no longer rejects" rows=${report.admits} />
     ${bindings
-      ? html`<${BindingChanges} changes=${bindings.changes} summary=${bindings.summary} />`
-      : html`<${Changes} changes=${report.changes} summary=${report.summary} />`}
-    <${CopyPlan} job=${answer.job} />
+      ? html`<${BindingChanges} job=${answer.job} groups=${answer.groups} />`
+      : html`<${ChangedGroups} job=${answer.job} groups=${answer.groups} texts=${{ ...OUTCOMES, ...NODE_LOST }} noun="pod" heads=${HEADS} Row=${PodRow} />`}
   `;
 }
 
 function Summary({ summary }) {
   const { running, pending } = summary;
   const counts = Object.keys(OUTCOMES)
-    .map((outcome) => [outcome, running[outcome] + pending[outcome]])
-    .filter(([, count]) => count > 0);
+    .map((outcome) => ({
+      outcome,
+      count: running[outcome] + pending[outcome],
+      detail: [[running, "running"], [pending, "pending"]]
+        .filter(([of]) => of[outcome] > 0)
+        .map(([of, phase]) => `${formatNumber(of[outcome])} ${phase}`)
+        .join(", "),
+    }))
+    .filter(({ count }) => count > 0);
+  const showLost = () => {
+    const heading = document.querySelector("#changed-nodeLost");
+    heading.scrollIntoView();
+    heading.focus();
+  };
   return html`<p>${formatCount(running.pods, "running pod")}, ${formatCount(pending.pods, "pending pod")}${counts.length === 0 ? ": no pod changes" : ""}</p>
     <${OutcomeCounts} outcomes=${counts} texts=${OUTCOMES}>
-      ${summary.nodeLost > 0 && html`<li><b>${formatNumber(summary.nodeLost)}</b> would no longer fit on their present node</li>`}
+      ${summary.nodeLost > 0 && html`<li><b>${formatNumber(summary.nodeLost)}</b> would no longer fit on their present node <button onClick=${showLost}>list</button></li>`}
     <//>
+    ${counts.some(({ outcome }) => running[outcome] > 0) && html`<p class="quiet">A plan compares decisions, from the policies in use to the edited ones. Running pods stay on their present node: a scheduler does not move them.</p>`}
     ${summary.unserved > 0 && html`<p class="quiet">${formatCount(summary.unserved, "pod")} of other schedulers left out</p>`}`;
 }
 
@@ -94,36 +136,19 @@ function Rejections({ title, rows }) {
   </ul>`;
 }
 
-function Changes({ changes, summary }) {
-  return Object.keys(OUTCOMES).map((outcome) => {
-    const count = summary.running[outcome] + summary.pending[outcome];
-    const rows = changes.filter((each) => each.outcome === outcome);
-    return count > 0 && html`<${OutcomeTable} outcome=${outcome} count=${count} rows=${rows} />`;
-  });
-}
-
-/** @param rows the pods that the answer names, which are the first of `count` */
-function OutcomeTable({ outcome, count, rows }) {
-  const shown = rows.slice(0, MOST_ROWS);
-  return html`<${OutcomeSection} Heading="h3" noun="pod" texts=${OUTCOMES[outcome]} count=${count} shown=${shown.length}>
-    <table class="changes">
-      <thead><tr><th scope="col">pod</th><th scope="col">before → after</th><th scope="col">by</th></tr></thead>
-      <tbody>
-        ${shown.map(
-          (each) => html`<tr>
-            <th scope="row"><a href=${makePodAddress(each.pod)}>${each.pod}</a></th>
-            <td><${Fate} fate=${each.from} /> → <${Fate} fate=${each.to} /></td>
-            <td><${Cause} cause=${each.cause} /></td>
-          </tr>`,
-        )}
-      </tbody>
-    </table>
-  <//>`;
+function PodRow({ each }) {
+  return html`<tr>
+    <th scope="row"><a href=${makePodAddress(each.pod)}>${each.pod}</a></th>
+    <td>${each.node ? html`<${NodeLink} node=${each.node} />` : each.phase}${each.nodeLost && html`<br /><span class="quiet">no longer fits</span>`}</td>
+    <td><${Fate} fate=${each.from} /></td>
+    <td><${Fate} fate=${each.to} /></td>
+    <td><${Cause} cause=${each.cause} /></td>
+  </tr>`;
 }
 
 function Fate({ fate }) {
   if (fate.node === null) return html`<span title=${fate.message}>nowhere</span>`;
-  return html`<a href=${makeNodeAddress(fate.node)}>${fate.node}</a>`;
+  return html`<${NodeLink} node=${fate.node} />${fate.victims.length > 0 && `, evicts ${fate.victims.join(", ")}`}`;
 }
 
 function CopyPlan({ job }) {

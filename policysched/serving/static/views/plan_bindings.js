@@ -4,9 +4,8 @@ import { html } from "../html.js";
 import { formatCount, formatNumber } from "../numbers.js";
 import { makePodAddress } from "../routes.js";
 import { formatTargets } from "../targets.js";
-import { Cause, OutcomeCounts, OutcomeSection } from "./tables.js";
+import { Cause, ChangedGroups, OutcomeCounts } from "./plan_changes.js";
 
-const MOST_ROWS = 200;
 /** The outcomes of bindings in the order of their gravity; see schemas/plan.schema.json. */
 const OUTCOMES = {
   unschedulable: ["becomes unschedulable", "become unschedulable"],
@@ -21,8 +20,8 @@ const OUTCOMES = {
 
 export function BindingSummary({ summary }) {
   const counts = Object.keys(OUTCOMES)
-    .map((outcome) => [outcome, summary[outcome]])
-    .filter(([, count]) => count > 0);
+    .map((outcome) => ({ outcome, count: summary[outcome] }))
+    .filter(({ count }) => count > 0);
   return html`<p>${formatCount(summary.bindings, "binding")}${counts.length === 0 ? ": none changes" : ""}</p>
     <${OutcomeCounts} outcomes=${counts} texts=${OUTCOMES}>
       ${summary.movesNow > 0 && html`<li><b>${formatNumber(summary.movesNow)}</b> of them as early as the next attempt</li>`}
@@ -30,32 +29,17 @@ export function BindingSummary({ summary }) {
     ${summary.unserved > 0 && html`<p class="quiet">${formatCount(summary.unserved, "binding")} of other schedulers left out</p>`}`;
 }
 
-export function BindingChanges({ changes, summary }) {
-  return Object.keys(OUTCOMES).map(
-    (outcome) =>
-      summary[outcome] > 0 &&
-      html`<${OutcomeTable} outcome=${outcome} count=${summary[outcome]} rows=${changes.filter((each) => each.outcome === outcome)} />`,
-  );
+export function BindingChanges({ job, groups }) {
+  return html`<${ChangedGroups} job=${job} groups=${groups} texts=${OUTCOMES} noun="binding" heads=${["binding", "now", "from → to", "cause"]} Row=${BindingRow} />`;
 }
 
-/** @param rows the bindings that the answer names, which are the first of `count` */
-function OutcomeTable({ outcome, count, rows }) {
-  const shown = rows.slice(0, MOST_ROWS);
-  return html`<${OutcomeSection} Heading="h3" noun="binding" texts=${OUTCOMES[outcome]} count=${count} shown=${shown.length}>
-    <table class="changes bindings">
-      <thead><tr><th scope="col">binding</th><th scope="col">now</th><th scope="col">before → after</th><th scope="col">by</th></tr></thead>
-      <tbody>
-        ${shown.map(
-          (each) => html`<tr>
-            <th scope="row"><a href=${makePodAddress(each.binding)}>${each.binding}</a></th>
-            <td>${formatTargets(each.present)}</td>
-            <td>${formatFate(each.from)} → ${formatFate(each.to)}${describeClusters(each)}</td>
-            <td><${Cause} cause=${each.cause} /></td>
-          </tr>`,
-        )}
-      </tbody>
-    </table>
-  <//>`;
+function BindingRow({ each }) {
+  return html`<tr>
+    <th scope="row"><a href=${makePodAddress(each.binding)}>${each.binding}</a></th>
+    <td>${formatTargets(each.present)}</td>
+    <td>${formatFate(each.from)} → ${formatFate(each.to)}${describeClusters(each)}</td>
+    <td><${Cause} cause=${each.cause} /></td>
+  </tr>`;
 }
 
 function formatFate(fate) {
