@@ -22,6 +22,7 @@ def make_map_page(decider: binding_sessions.BindingDecider) -> dict[str, Any]:
     return {
         "names": [each.metadata.name for each in clusters],
         "state": [_find_cluster_state(each) for each in clusters],
+        "taints": cluster_columns.list_taints([each.spec.taints for each in clusters]),
         "labels": cluster_columns.list_labels(
             [{**each.metadata.labels, **_describe_fields(each)} for each in clusters]
         ),

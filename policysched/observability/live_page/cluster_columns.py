@@ -6,7 +6,7 @@ few arrays and not 25,000 objects.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -19,6 +19,9 @@ _MAX_LABEL_VALUES = 200
 """A label with more values, such as the host name, makes no groups that a person can read."""
 _MAX_LABELS = 60
 READY, CORDONED, NOT_READY = 0, 1, 2
+_UNSCHEDULABLE = "node.kubernetes.io/unschedulable"
+"""Taint of a cordoned node: k8s.io/api/core/v1/well_known_taints.go."""
+_REPELLING = frozenset({"NoSchedule", "NoExecute"})
 
 Rows: TypeAlias = npt.NDArray[np.intp]
 
@@ -38,10 +41,11 @@ def list_nodes(snap: snapshot.Snapshot, rows: Rows) -> list[objects.Node]:
 
 
 def make_node_columns(nodes: Sequence[objects.Node]) -> dict[str, Any]:
-    """Return the columns that change only with the nodes: names, state and labels."""
+    """Return the columns that change only with the nodes: names, state, taints, labels."""
     return {
         "names": [node.metadata.name for node in nodes],
         "state": [_find_node_state(node) for node in nodes],
+        "taints": list_taints([node.spec.taints for node in nodes]),
         "labels": list_labels([node.metadata.labels for node in nodes]),
     }
 
@@ -96,6 +100,21 @@ def list_labels(labels: list[dict[str, str]]) -> dict[str, dict[str, list[Any]]]
         }
         for key in kept[:_MAX_LABELS]
     }
+
+
+def list_taints(taints: Iterable[Sequence[objects.Taint]]) -> dict[str, list[Any]]:
+    """Return which taints keep pods without a toleration away, as text; a cordon is none."""
+    numbers: dict[str, int] = {}
+    rows = [
+        ", ".join(
+            f"{each.key}{each.value and '='}{each.value}:{each.effect}"
+            for each in of_node
+            if each.effect in _REPELLING and each.key != _UNSCHEDULABLE
+        )
+        for of_node in taints
+    ]
+    of = [numbers.setdefault(text, len(numbers)) if text else -1 for text in rows]
+    return {"values": list(numbers), "of": of}
 
 
 def _list_metrics(

@@ -292,6 +292,8 @@ class NodeColumnsForm(msgspec.Struct, frozen=True):
     names: list[str]
     state: list[int]
     labels: dict[str, LabelColumnForm]
+    taints: LabelColumnForm | None = None
+    """Absent in an older scheduler."""
 
 
 class UsageColumnsForm(msgspec.Struct, frozen=True):

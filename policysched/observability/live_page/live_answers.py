@@ -171,6 +171,7 @@ class LiveAnswers:
             "generation": found.generation,
             "names": nodes.names,
             "state": nodes.state,
+            "taints": nodes.taints,
             "labels": nodes.labels,
             "pods": found.usage.pods,
             "resources": found.usage.resources,

@@ -160,9 +160,11 @@ export function describeFill(cluster, fill, node) {
 }
 
 /** Returns what keeps pods away from a node, in words; "" for an ordinary node. */
-export function describeState(state) {
-  if (state === NOT_READY) return "not ready";
-  return state > 0 ? "cordoned" : "";
+export function describeState(cluster, node) {
+  if (cluster.state[node] === NOT_READY) return "not ready";
+  if (cluster.state[node] > 0) return "cordoned";
+  const taints = cluster.taints?.values[cluster.taints.of[node]]; // an older scheduler sends none
+  return taints ? `tainted ${taints}` : "";
 }
 
 /** Returns the verdict of a node about the pod of an answer of `explain`. */

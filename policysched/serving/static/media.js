@@ -3,7 +3,8 @@
 import { useEffect, useState } from "./vendor/preact.js";
 
 export const NARROW = "(max-width: 720px)";
-export const COARSE = "(pointer: coarse)";
+/** A screen that is pressed rather than pointed at; a narrow one is a phone also if it reports a mouse. */
+export const PRESSED = "(pointer: coarse), (max-width: 720px)";
 export const DARK = "(prefers-color-scheme: dark)";
 
 /** Returns whether a media query applies, also after it has changed. */

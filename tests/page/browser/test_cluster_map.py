@@ -113,6 +113,54 @@ def test_the_table_keeps_nodes_with_enough_free(
         assert len(read_first_column(page)) == 3
 
 
+def test_several_free_amounts_hold_in_each_form(
+    write_cluster: WriteCluster, serve: Serve, open_page: OpenPage
+) -> None:
+    """Groups count with them, another resource keeps them, and closed nodes are counted."""
+    items = [clusters.node(f"n{cpu}", cpu=str(cpu), zone=f"z{cpu % 2}") for cpu in range(1, 9)]
+    items[5]["spec"]["unschedulable"] = True
+    items[6]["spec"]["taints"] = [{"key": "spot", "effect": "NoSchedule"}]
+    with serve("--cluster", write_cluster(items)) as url, open_page(url) as opened:
+        page = opened.open_view("#/cluster?form=table&by=zone")
+        page.fill("input[name=free]", "cpu 5, memory 8Gi")
+        page.press("input[name=free]", "Enter")
+        told = "4 of 8 nodes; of these, 2 are cordoned, not ready or tainted"
+        page.wait_for_selector(f"form:has-text('{told}')")
+        assert read_first_column(page) == ["n6", "n8", "n5", "n7"]
+        assert "tainted spot:NoSchedule" in page.inner_text("tr:has-text('n7')")
+        assert "free=cpu%3A5%2Cmemory%3A8Gi" in page.url
+        page.select_option("label:has-text('columns for') select", "memory")
+        page.wait_for_selector("th:has-text('memory requested')")
+        assert read_first_column(page) == ["n6", "n8", "n5", "n7"]
+        page.click("button:text-is('groups')")
+        page.wait_for_selector("table.groups")
+        assert re.search(r"z1\s+2\s+0 %\s+16Gi\s+12\s+1", page.inner_text("tbody"))
+        page.click("button:text-is('map')")
+        page.wait_for_selector(".head:has-text('z0'):has-text('2 nodes')")
+        opened.open_view("#/cluster?form=groups&free=4")
+        page.select_option("label:has-text('columns for') select", "pods")
+        page.wait_for_selector("form:has-text('5 of 8 nodes')")
+
+
+@pytest.mark.parametrize(
+    "free, text",
+    [
+        pytest.param("cpu:8Gi", "“8Gi” is not a quantity of cpu, such as 2 or 500m", id="bytes"),
+        pytest.param("memory:500m", "not a quantity of memory, such as 4Gi or 500Mi", id="milli"),
+        pytest.param("gpu:1", "no node has gpu; write one of pods, cpu, memory", id="resource"),
+        pytest.param("cpu 1 2", "“cpu 1 2” is not a resource and a quantity", id="words"),
+    ],
+)
+def test_a_wrong_free_amount_gives_a_hint(
+    demo_url: str, open_page: OpenPage, free: str, text: str
+) -> None:
+    """And filters nothing."""
+    with open_page(demo_url) as opened:
+        page = opened.open_view(f"#/cluster?form=groups&free={free}")
+        page.wait_for_selector(f"[role=alert]:has-text('{text}')")
+        assert page.query_selector("form:has-text(' of 8 nodes')") is None
+
+
 def read_first_column(page: Any) -> list[str]:
     """Return the heads of all rows."""
     return [each.inner_text() for each in page.query_selector_all("tbody th")]

@@ -205,17 +205,18 @@ LINES = """(cell) => {
 
 
 @pytest.mark.parametrize(
-    "has_touch, hint",
+    "width, has_touch, hint",
     [
-        pytest.param(True, "press a tile", id="finger"),
-        pytest.param(False, "point at a tile, or press the arrow keys", id="mouse"),
+        pytest.param(390, True, "press a tile", id="finger"),
+        pytest.param(390, False, "press a tile", id="narrow"),
+        pytest.param(1280, False, "point at a tile, or press the arrow keys", id="mouse"),
     ],
 )
 def test_the_map_says_how_to_choose_a_tile(
-    demo_url: str, open_page: OpenPage, has_touch: bool, hint: str
+    demo_url: str, open_page: OpenPage, width: int, has_touch: bool, hint: str
 ) -> None:
-    """A phone has neither a pointer nor arrow keys."""
-    with open_page(demo_url, 390, has_touch=has_touch, is_mobile=has_touch) as opened:
+    """A phone has neither a pointer nor arrow keys, also if it reports a mouse."""
+    with open_page(demo_url, width, has_touch=has_touch, is_mobile=has_touch) as opened:
         page = opened.open_view("#/cluster")
         assert page.inner_text(".told") == hint
 

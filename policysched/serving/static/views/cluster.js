@@ -4,6 +4,7 @@ import { html } from "../html.js";
 import { useEffect, useMemo, useRef, useState } from "../vendor/preact.js";
 import { ask } from "../api.js";
 import { getTextColour } from "../colours.js";
+import { formatFreeAmounts, keepFreeNodes, parseFreeAmounts } from "../free_amounts.js";
 import { Waiting, makeLazy, useAnswer } from "../loading.js";
 import { groupNodes } from "../map_layout.js";
 import { describeFillName, listFills, makeLegend } from "../map_looks.js";
@@ -15,6 +16,7 @@ import { words } from "../words.js";
 import { NodeMap } from "./node_map.js";
 
 const GroupTable = makeLazy(() => import("./cluster_tables.js"), "GroupTable");
+const LeastFree = makeLazy(() => import("./cluster_tables.js"), "LeastFree");
 const NodeTable = makeLazy(() => import("./cluster_tables.js"), "NodeTable");
 const NodePanel = makeLazy(() => import("./node.js"), "NodePanel");
 
@@ -35,15 +37,18 @@ export function ClusterView({ options, generation }) {
   if (!cluster) return html`<${Waiting} error=${error} what=${`reading the ${words.node}s`} />`;
   const group = groups.find((each) => each.name === options.get("group"));
   const isCrowded = isNarrow && !group && groups.length > 1 && cluster.names.length > MOST_ON_NARROW;
+  const fill = options.get("fill") ?? (cluster.resources.cpu ? "cpu" : "pods");
+  const { amounts: free, problem: freeProblem } = parseFreeAmounts(cluster, fill, options.get("free") ?? "");
   const settings = {
     by,
     group: group?.name ?? "",
-    fill: options.get("fill") ?? (cluster.resources.cpu ? "cpu" : "pods"),
+    fill,
     colour: options.get("colour") ?? (pod === "" ? "share" : "verdict"),
     node: options.get("node") ?? "",
     form: options.get("form") ?? (isCrowded ? "groups" : "map"),
     sort: options.get("sort") ?? "",
-    free: options.get("free") ?? "",
+    free,
+    freeProblem,
     pod,
   };
   const about = decided.answer && decided.answer.of.length === cluster.names.length ? decided.answer : null;
@@ -73,7 +78,7 @@ function Settings({ cluster, settings, about, change }) {
     </div>
     <${Choice} title="group by" value=${settings.by} change=${(by) => change({ by, group: "" })}
       choices=${[["-", "nothing"], ...Object.keys(cluster.labels).map((key) => [key, key])]} />
-    <${Choice} title="bar height" value=${settings.fill} change=${(name) => change({ fill: name, free: "" })}
+    <${Choice} title=${settings.form === "map" ? "bar height" : "columns for"} value=${settings.fill} change=${(name) => change({ fill: name, free: formatFreeAmounts(settings.free) })}
       choices=${listFills(cluster).map((name) => [name, describeFillName(cluster, name)])} />
     <${Choice} title="colour" value=${settings.colour} change=${(colour) => change({ colour })} choices=${colours} />
     ${settings.group && html`<span class="about">
@@ -99,8 +104,9 @@ function Choice({ title, value, choices, change }) {
 function Picture({ cluster, groups, settings, about, change, addressOf, generation }) {
   const [only, setOnly] = useState(null);
   const isDark = useMedia(DARK);
-  const { fill, colour, group, form } = settings;
-  const shown = useMemo(() => groups.filter(({ name }) => group === "" || name === group), [groups, group]);
+  const { fill, colour, group, form, free } = settings;
+  const all = useMemo(() => groups.filter(({ name }) => group === "" || name === group), [groups, group]);
+  const shown = useMemo(() => keepFreeNodes(cluster, all, free), [cluster, all, formatFreeAmounts(free)]);
   const legend = useMemo(() => {
     const nodes = shown.flatMap(({ members }) => members);
     const changes = getLastPlan()?.nodes ?? null;
@@ -120,7 +126,8 @@ function Picture({ cluster, groups, settings, about, change, addressOf, generati
   const Form = FORMS[form] ?? NodeMap;
   const crossed = shown.flatMap(({ members }) => members).filter((node) => cluster.state[node] > 0).length;
   return html`
-    <${Legend} legend=${legend} crossed=${crossed} only=${kept} choose=${(key) => setOnly(key === kept ? null : key)} />
+    <${Legend} legend=${legend} crossed=${form === "map" ? crossed : 0} only=${kept} choose=${(key) => setOnly(key === kept ? null : key)} />
+    ${(form !== "map" || free.length > 0 || settings.freeProblem) && html`<${LeastFree} cluster=${cluster} settings=${settings} groups=${shown} all=${all} change=${change} />`}
     <div class=${settings.node ? "beside" : ""}>
       <${Form} cluster=${cluster} groups=${shown} settings=${settings} legend=${legend} only=${kept} about=${about} change=${change} addressOf=${addressOf} />
       ${settings.node &&

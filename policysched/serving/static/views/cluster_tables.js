@@ -1,33 +1,32 @@
 // What the map shows as tables: one row for each node, or one for each group of nodes.
 
 import { html } from "../html.js";
+import { formatFreeAmounts, parseFreeAmounts } from "../free_amounts.js";
 import { describeState, describeVerdict, getAmounts, makeShareOf } from "../map_looks.js";
-import { findUnit, formatAmount, formatCount, formatNumber, formatShare } from "../numbers.js";
+import { formatAmount, formatCount, formatNumber, formatShare } from "../numbers.js";
 import { describeNodeChange, getLastPlan } from "../plans.js";
 import { makeNodeAddress } from "../routes.js";
 import { words } from "../words.js";
+import { breakName } from "./links.js";
 import { SortedTable } from "./sorted_table.js";
 
 const MOST_ROWS = 500;
 const NO_CHANGE = { gained: 0, lost: 0 };
-const QUANTITY = /^(\d+|\d*\.\d+)([mkMGTP]|[KMGTP]i)?$/;
-const SUFFIXES = { m: 1e-3, k: 1e3, M: 1e6, G: 1e9, T: 1e12, P: 1e15, Ki: 2 ** 10, Mi: 2 ** 20, Gi: 2 ** 30, Ti: 2 ** 40, Pi: 2 ** 50 };
 
 export function NodeTable({ cluster, groups, settings, legend, only, about, change }) {
-  const known = groups.flatMap(({ members }) => members).filter((node) => only === null || legend.keyOf(node) === only);
-  const amounts = getAmounts(cluster, settings.fill);
-  const least = amounts && settings.free ? parseQuantity(settings.fill, settings.free) : 0;
-  const nodes = least ? known.filter((node) => amounts.of[node] - amounts.used[node] >= least) : known;
+  const nodes = groups.flatMap(({ members }) => members).filter((node) => only === null || legend.keyOf(node) === only);
+  const [first, ...amounts] = listAmountColumns(cluster, settings.fill);
   const columns = [
     { key: "node", title: words.node, show: (node) => html`<a href=${makeNodeAddress(cluster.names[node])}>${cluster.names[node]}</a>`, rank: (node) => cluster.names[node] },
     ...listGroupColumns(cluster, settings.by),
-    { key: "state", title: "state", show: (node) => describeState(cluster.state[node]), rank: (node) => -cluster.state[node] },
-    ...listAmountColumns(cluster, settings.fill),
+    first,
+    ...listOtherFilters(settings).map((resource) => makeFreeColumn(cluster, resource)),
+    ...listStateColumns(cluster),
+    ...amounts,
     ...(settings.colour === "plan" ? listPlanColumns(cluster) : []),
     ...(about ? listVerdictColumns(about) : []),
   ];
   return html`
-    ${amounts && html`<${LeastFree} settings=${settings} least=${least} count=${nodes.length} of=${known.length} change=${change} />`}
     <${SortedTable} label=${`${words.node}s`} className="nodes" columns=${columns} rows=${nodes} most=${MOST_ROWS} sort=${settings.sort} setSort=${(sort) => change({ form: "table", sort })} />
     ${nodes.length > MOST_ROWS &&
     html`<p class="quiet">${formatCount(nodes.length - MOST_ROWS, `more ${words.node}`)}: sort by another column, choose an entry of the legend, or find a ${words.node} by name</p>`}
@@ -35,30 +34,37 @@ export function NodeTable({ cluster, groups, settings, legend, only, about, chan
 }
 
 /**
- * Lets the reader choose how much of the resource a node must have free.
+ * Lets the reader choose how much of which resources a node must have free.
  *
- * @param least the amount, 0 for none, null if the text is no quantity
+ * @param groups the groups with only the nodes that have so much free
+ * @param all the groups with all nodes
  */
-function LeastFree({ settings, least, count, of, change }) {
-  const { fill, free } = settings;
+export function LeastFree({ cluster, settings, groups, all, change }) {
+  const { free, freeProblem } = settings;
   const choose = (event) => {
     event.preventDefault();
-    change({ form: "table", free: new FormData(event.target).get("free").trim() });
+    const { amounts, problem } = parseFreeAmounts(cluster, settings.fill, event.target.elements.free.value);
+    change({ free: problem ? event.target.elements.free.value : formatFreeAmounts(amounts) });
   };
+  const value = free.map(({ resource, quantity }) => `${resource} ${quantity}`).join(", ");
   return html`<form class="settings" onSubmit=${choose}>
-    <label>at least <input name="free" size="6" value=${free} autocomplete="off" spellcheck=${false} /> ${fill} free</label>
+    <label>at least <input name="free" size="20" value=${value} placeholder="cpu 4, memory 8Gi" autocomplete="off" spellcheck=${false} /> free</label>
     <button>filter</button>
-    ${free && html`<button type="button" onClick=${() => change({ form: "table", free: "" })}>all ${words.node}s</button>`}
-    ${free && least === null && html`<span class="warning" role="alert">“${free}” is not a quantity, such as ${fill === "memory" ? "4Gi" : "2"} or 0.5</span>`}
-    ${free && least !== null && html`<span class="quiet">${formatNumber(count)} of ${formatCount(of, words.node)}</span>`}
+    ${(free.length > 0 || freeProblem) && html`<button type="button" onClick=${() => change({ free: "" })}>all ${words.node}s</button>`}
+    ${freeProblem && html`<span class="warning" role="alert">${freeProblem}</span>`}
+    ${free.length > 0 && html`<span class="quiet"><${FreeCount} cluster=${cluster} groups=${groups} all=${all} /></span>`}
   </form>`;
 }
 
-/** Returns a quantity such as `500m` or `4Gi` in the unit of the columns, null for other texts. */
-function parseQuantity(resource, text) {
-  const [, number, suffix] = QUANTITY.exec(text) ?? [];
-  if (number === undefined) return null;
-  return Math.round(Number(number) * (SUFFIXES[suffix] ?? 1) * findUnit(resource, 1)[0]);
+/** Says how many nodes have so much free, and how many of these take no ordinary pod. */
+function FreeCount({ cluster, groups, all }) {
+  const [nodes, known] = [groups, all].map((each) => each.flatMap(({ members }) => members));
+  const closed = countClosed(cluster, nodes);
+  return html`${formatNumber(nodes.length)} of ${formatCount(known.length, words.node)}${closed > 0 && `; of these, ${formatNumber(closed)} ${closed === 1 ? "is" : "are"} cordoned, not ready or tainted`}`;
+}
+
+function countClosed(cluster, nodes) {
+  return nodes.filter((node) => describeState(cluster, node) !== "").length;
 }
 
 function listGroupColumns(cluster, by) {
@@ -79,11 +85,35 @@ function listAmountColumns(cluster, fill) {
   const { used, of } = amounts;
   const makeColumn = (key, title, rank) => ({ key, title, show: (node) => formatAmount(fill, rank(node), of[node]), rank, isNumber: true });
   return [
-    makeColumn("free", "free", (node) => of[node] - used[node]),
+    makeFreeColumn(cluster, fill, "free"),
+    { key: "share", title: "share", show: (node) => formatShare(used[node], of[node]), rank: shareOf, isNumber: true },
     makeColumn("requested", `${fill} ${words.requested}`, (node) => used[node]),
     makeColumn("allocatable", "allocatable", (node) => of[node]),
-    { key: "share", title: "share", show: (node) => formatShare(used[node], of[node]), rank: shareOf, isNumber: true },
   ];
+}
+
+/** Returns the column of what keeps pods away; none if nothing does in the whole cluster. */
+function listStateColumns(cluster) {
+  const stateOf = (node) => describeState(cluster, node);
+  if (!cluster.names.some((_, node) => stateOf(node))) return [];
+  return [{ key: "state", title: "state", show: (node) => breakName(stateOf(node)), rank: (node) => stateOf(node) || null }];
+}
+
+/** Returns the column of the free amount of a resource. */
+function makeFreeColumn(cluster, resource, key = `free ${resource}`) {
+  const { used, of } = getAmounts(cluster, resource);
+  const rank = (node) => of[node] - used[node];
+  return { key, title: nameFree(resource), show: (node) => formatAmount(resource, rank(node), of[node]), rank, isNumber: true };
+}
+
+/** Returns the title of the free amount; other resources than cpu have their unit beside the number. */
+function nameFree(resource) {
+  return resource === "cpu" ? "cpu free, cores" : `${resource} free`;
+}
+
+/** Returns the resources that nodes must have free, without the one that has columns anyway. */
+function listOtherFilters({ fill, free }) {
+  return [...new Set(free.map(({ resource }) => resource))].filter((resource) => resource !== fill);
 }
 
 function listPlanColumns(cluster) {
@@ -105,7 +135,7 @@ function listVerdictColumns(about) {
 export function GroupTable({ cluster, groups, settings, legend, only, about, change, addressOf }) {
   const isShown = (node) => only === null || legend.keyOf(node) === only;
   const rows = groups.map(({ name, members }) => ({ name, members: members.filter(isShown) }));
-  const countClosed = ({ members }) => members.filter((node) => cluster.state[node] > 0).length;
+  const countClosedOf = ({ members }) => countClosed(cluster, members);
   const fits = (group) => group.members.filter((node) => about.of[node] < 0).length;
   const count = (key, title, rank) => ({ key, title, show: (group) => formatNumber(rank(group)), rank, isNumber: true });
   const columns = [
@@ -118,7 +148,8 @@ export function GroupTable({ cluster, groups, settings, legend, only, about, cha
     count("nodes", `${words.node}s`, ({ members }) => members.length),
     ...(about ? [count("fits", words.fits, fits), count("rejected", "rejected", (group) => group.members.length - fits(group))] : []),
     ...listSumColumns(cluster, settings.fill),
-    ...(rows.some(countClosed) ? [count("closed", "cordoned, not ready", countClosed)] : []),
+    ...listOtherFilters(settings).map((resource) => makeFreeSumColumn(cluster, resource)),
+    ...(rows.some(countClosedOf) ? [count("closed", "cordoned, not ready, tainted", countClosedOf)] : []),
   ];
   return html`<${SortedTable} label=${`Groups of ${words.node}s`} className="groups" columns=${columns} rows=${rows} sort=${settings.sort} setSort=${(sort) => change({ form: "groups", sort })} />`;
 }
@@ -131,13 +162,21 @@ function listSumColumns(cluster, fill) {
     const show = (group) => (meanOf(group) === null ? "no sample" : formatNumber(meanOf(group)));
     return [{ key: "value", title: `${fill}, mean`, show, rank: meanOf, isNumber: true }];
   }
-  const sum = (all, { members }) => members.reduce((total, node) => total + all[node], 0);
-  const [used, of] = [(group) => sum(amounts.used, group), (group) => sum(amounts.of, group)];
-  const free = (group) => of(group) - used(group);
+  const [used, of] = [(group) => sumOver(amounts.used, group), (group) => sumOver(amounts.of, group)];
   return [
     { key: "share", title: `${fill} ${words.requested}`, show: (group) => formatShare(used(group), of(group)), rank: (group) => used(group) / of(group) || 0, isNumber: true },
-    { key: "free", title: "free", show: (group) => formatAmount(fill, free(group), of(group)), rank: free, isNumber: true },
+    makeFreeSumColumn(cluster, fill, "free"),
   ];
+}
+
+function makeFreeSumColumn(cluster, resource, key = `free ${resource}`) {
+  const { used, of } = getAmounts(cluster, resource);
+  const rank = (group) => sumOver(of, group) - sumOver(used, group);
+  return { key, title: nameFree(resource), show: (group) => formatAmount(resource, rank(group), sumOver(of, group)), rank, isNumber: true };
+}
+
+function sumOver(column, { members }) {
+  return members.reduce((total, node) => total + column[node], 0);
 }
 
 function computeMean(values) {

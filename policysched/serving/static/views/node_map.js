@@ -5,7 +5,7 @@ import { useLayoutEffect, useMemo, useRef, useState } from "../vendor/preact.js"
 import { draw, drawFrames } from "../map_canvas.js";
 import { findNodeAt, layOut } from "../map_layout.js";
 import { describeFill, describeState, describeVerdict, makeLook } from "../map_looks.js";
-import { COARSE, NARROW, useMedia } from "../media.js";
+import { NARROW, PRESSED, useMedia } from "../media.js";
 import { formatCount, formatNumber } from "../numbers.js";
 import { describeNodeChange, getLastPlan, shortenNodeChange } from "../plans.js";
 import { words } from "../words.js";
@@ -14,15 +14,15 @@ const LEAST_HEIGHT = 260;
 /** Pixels for the line below the map. */
 const BELOW = 60;
 /** Least widths of tiles in pixels: a finger can press the first, and an eye tells the colour of the second. */
-const PRESSED = 24;
-const SEEN = 10;
+const LEAST_PRESSED = 24;
+const LEAST_SEEN = 10;
 
 export function NodeMap({ cluster, groups, settings, legend, only, about, change, addressOf }) {
   const canvas = useRef(null);
   const frames = useRef(null);
   const [pointed, setPointed] = useState(-1);
   const size = useRoom(canvas);
-  const least = useMedia(NARROW) ? PRESSED : SEEN;
+  const least = useMedia(NARROW) ? LEAST_PRESSED : LEAST_SEEN;
   const map = useMemo(
     () => (size ? layOut(groups, size.width, size.height, least) : null),
     [groups, size, least],
@@ -51,7 +51,7 @@ export function NodeMap({ cluster, groups, settings, legend, only, about, change
     } else if (event.key === "Enter" && pointed >= 0) change({ node: cluster.names[pointed] });
     else if (event.key === "Escape") change({ node: "" });
   };
-  const hint = useMedia(COARSE) ? "press a tile" : "point at a tile, or press the arrow keys";
+  const hint = useMedia(PRESSED) ? "press a tile" : "point at a tile, or press the arrow keys";
   const told = pointed >= 0 ? describeNode(cluster, settings, about, pointed) : "";
   const count = groups.reduce((sum, { members }) => sum + members.length, 0);
   return html`<div class="map">
@@ -150,7 +150,7 @@ function findNextNode(map, node, key) {
 
 function describeNode(cluster, { fill, colour }, about, node) {
   const name = cluster.names[node];
-  const parts = [name, describeState(cluster.state[node]), describeFill(cluster, fill, node)];
+  const parts = [name, describeState(cluster, node), describeFill(cluster, fill, node)];
   if (about !== null) parts.push(describeVerdict(about, node));
   const changed = colour === "plan" && getLastPlan()?.nodes[name];
   if (changed) parts.push(describeNodeChange(changed));
