@@ -137,7 +137,12 @@ class PageApi:
     def _make_policies(self, _: http_server.QueryParameters) -> dict[str, Any]:
         view = self._source.get_view()
         files = [policies_page.describe_text(each) for each in view.policies]
-        return {"files": files, **view.answers.make_policies()}
+        read = self._source.policy_files
+        return {
+            "files": files,
+            "reading": None if read is None else read.describe(),
+            **view.answers.make_policies(),
+        }
 
     def _make_search(self, given: http_server.QueryParameters) -> dict[str, Any]:
         return self._source.get_view().answers.find_names(given.get_one("text"))

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
-from policysched.lang import source
 from policysched.observability.live_page import decision_rows
-from policysched.page import page_source
+from policysched.page import page_source, policy_files
 
 
 class OfflineSource:
@@ -18,15 +17,16 @@ class OfflineSource:
         title: str,
         answers: page_source.ViewAnswers,
         inputs: page_source.ClusterInputs,
-        policies: Sequence[source.SourceText],
+        files: policy_files.PolicyFiles,
     ) -> None:
-        """Show the cluster of `answers` under `title`."""
+        """Show the cluster of `answers` under `title`, and the policies of `files`."""
         self.kind = kind
         self.has_cluster = True
         self.title = title
         self.decisions: decision_rows.DecisionRows | None = None
         self.steps: Mapping[str, str] = {}
-        self._view = page_source.ClusterView(1, answers, inputs, policies)
+        self.policy_files: policy_files.PolicyFiles | None = files
+        self._view = page_source.ClusterView(1, answers, inputs, files.texts)
 
     def get_view(self) -> page_source.ClusterView:
         """Return the cluster."""

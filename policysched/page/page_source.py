@@ -16,6 +16,7 @@ from policysched.inputs import cluster_file, karmada_file, metrics_file
 from policysched.lang import source
 from policysched.lang.checked import checked
 from policysched.observability.live_page import decision_rows
+from policysched.page import policy_files
 
 Answer: TypeAlias = dict[str, Any]
 ReadSamples: TypeAlias = Callable[[Iterable[checked.CheckedMetric]], metrics_file.Samples]
@@ -123,12 +124,14 @@ class PageSource(Protocol):
         title: names the cluster, such as the path of its file.
         has_cluster: False for a running scheduler of whose cluster there is no listing.
         decisions: the decisions of a scheduler that the source runs; None if it runs none.
+        policy_files: the files of the policies; None if the source itself follows their changes.
     """
 
     kind: str
     title: str
     has_cluster: bool
     decisions: decision_rows.DecisionRows | None
+    policy_files: policy_files.PolicyFiles | None
 
     @property
     def steps(self) -> Mapping[str, str]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from policysched import errors
 from policysched.observability.live_page import decision_rows
-from policysched.page import page_source
+from policysched.page import page_source, policy_files
 
 _ADVICE = "start `policysched ui` with --decisions URL --live, and --policies PATH"
 
@@ -20,6 +20,7 @@ class SchedulerSource:
 
     kind = "scheduler"
     decisions: decision_rows.DecisionRows | None = None
+    policy_files: policy_files.PolicyFiles | None = None
 
     def __init__(self, origin: str, listing: page_source.PageSource | None) -> None:
         """Use `listing`, if there is one, for questions that need the engine."""

@@ -11,7 +11,7 @@ from typing import Any
 
 from policysched import clock as clocks
 from policysched.cli.reports import explain_binding_text, explain_pod_text, plan_markdown, plan_text
-from policysched.inputs import cluster_file, dump_file, policy_sources
+from policysched.inputs import cluster_file, dump_file
 from policysched.karmada.plugins import registry
 from policysched.karmada.steps import algorithm
 from policysched.offline import binding_sessions, sessions
@@ -22,6 +22,7 @@ from policysched.page import (
     offline_source,
     page_source,
     pod_answers,
+    policy_files,
     text_forms,
 )
 from policysched.profiles import cluster_policy_loading, policies
@@ -57,7 +58,7 @@ def make_source(
         "test",
         pod_answers.PodAnswers(decider),
         inputs,
-        policy_sources.read_policy_texts(paths),
+        policy_files.PolicyFiles(paths, NOW),
     )
 
 
@@ -83,7 +84,7 @@ def make_plane_source(
     )
     shown = binding_answers.BindingAnswers(decider)
     return offline_source.OfflineSource(
-        "file", "test", shown, inputs, policy_sources.read_policy_texts(paths)
+        "file", "test", shown, inputs, policy_files.PolicyFiles(paths, NOW)
     )
 
 

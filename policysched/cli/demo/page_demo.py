@@ -14,7 +14,7 @@ from policysched.cluster.objects import objects
 from policysched.inputs import policy_sources
 from policysched.lang import source
 from policysched.observability.live_page import decision_rows
-from policysched.page import page_source, pod_answers
+from policysched.page import page_source, pod_answers, policy_files
 
 _NEXT, _REST = "next", "rest"
 
@@ -29,6 +29,7 @@ class DemoSource:
     kind = "demo"
     has_cluster = True
     title = "the cluster of the demo"
+    policy_files: policy_files.PolicyFiles | None = None
 
     def __init__(self, folder: pathlib.Path) -> None:
         """Copy the shipped policies into the empty `folder` and start the scheduler with them."""

@@ -28,10 +28,13 @@ def make_cluster_source(args: argparse.Namespace) -> page_source.PageSource:
         UsageError: an option is invalid, or stdin has several clusters.
         InputError: an input cannot be read or is invalid.
     """
-    from policysched.inputs import policy_sources  # noqa: PLC0415 - not needed for `--help`
-    from policysched.page import offline_source  # noqa: PLC0415 - as above
+    from policysched.page import (  # noqa: PLC0415 - not needed for `--help`
+        offline_source,
+        policy_files,
+    )
 
-    args.now = args.now or clocks.SystemClock().now()  # one time for all decisions
+    started_at = clocks.SystemClock().now()
+    args.now = args.now or started_at  # one time for all decisions
     options = offline_options.read_offline_inputs(args)
     where, dump = _read_dump(options.cluster)
     is_plane = bool(dump.plane.clusters or dump.plane.bindings)
@@ -49,7 +52,7 @@ def make_cluster_source(args: argparse.Namespace) -> page_source.PageSource:
         "the running cluster, as it was at the start" if is_live else args.cluster,
         answers,
         inputs,
-        policy_sources.read_policy_texts(args.policies or ()),
+        policy_files.PolicyFiles(args.policies or (), started_at),
     )
 
 

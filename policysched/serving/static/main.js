@@ -167,7 +167,7 @@ function View({ route, status, problem }) {
       return html`<${VersionsView} generation=${live} />`;
     case "policies":
     case "rules":
-      return html`<${PoliciesView} kind=${name} what=${rest.join("/")} hasVersions=${isFollowed} generation=${live} />`;
+      return html`<${PoliciesView} kind=${name} what=${rest.join("/")} options=${route.options} hasVersions=${isFollowed} generation=${live} />`;
     case "edit":
       if (isServedByScheduler) return html`<p>The page of a scheduler has no editor: start policysched ui with --decisions URL --live.</p>`;
       return html`<${EditView} options=${route.options} origin=${status.scheduler?.origin} isDemo=${status.kind === "demo"} generation=${status.hash} />`;

@@ -127,6 +127,41 @@ def test_profiles_with_rules_come_first(
         page.wait_for_selector("li.chosen:has-text('tolerate spot')")
 
 
+def test_policies_show_their_findings(
+    write_cluster: WriteCluster, serve: Serve, open_page: OpenPage, tmp_path: pathlib.Path
+) -> None:
+    """At their lines and as a list, errors first; a change of the file is one line."""
+    policy = tmp_path / "test.policy"
+    policy.write_text(
+        "policy w {\n  for pods in namespace prod\n  nodeAffinity required disk = ssd as fast\n}\n"
+    )
+    words = ["--cluster", write_cluster([clusters.node("a"), clusters.pod("p")])]
+    with serve(*words, "--policies", str(policy)) as url, open_page(url) as opened:
+        page = opened.open_view("#/policies")
+        assert page.inner_text("summary").startswith("4 findings of lint: 1 error, 1 warning")
+        first = page.query_selector(".findings li")
+        assert "test.policy:3 error PS501: the policy `w` leaves 0 of 1 node" in first.inner_text()
+        assert "PS501" in page.inner_text(".text li:nth-of-type(3) p.error")
+        first.query_selector("a").click()
+        page.wait_for_selector("li.chosen:has-text('disk = ssd')")
+        assert re.search(rf"read at \d\d:\d\d:\d\d from {policy}", page.inner_text("main"))
+        assert page.query_selector("main .warning:has-text('changed')") is None
+        policy.write_text("policy w {\n  for pods\n}\n")
+        page.reload()
+        told = f"changed since then, which the page does not show: {policy}"
+        page.wait_for_selector(f"main .warning:has-text('{told}')")
+
+
+def test_a_line_is_shown_with_the_name_of_its_file(demo_url: str, open_page: OpenPage) -> None:
+    """Both are on the screen, also on a narrow one."""
+    for width in (1280, 390):
+        with open_page(demo_url, width) as opened:
+            page = opened.open_view("#/rules/load-aware/too-hot")
+            for selector in ("li.chosen", ".text h2:text-is('load-aware.policy')"):
+                box = page.wait_for_selector(selector).bounding_box()
+                assert 0 <= box["y"] < 780, (width, selector)
+
+
 def test_a_placed_pod_leads_with_its_node(url: str, open_page: OpenPage) -> None:
     """And then says where it would go now, with the points of both nodes."""
     with open_page(url) as opened:
@@ -164,6 +199,9 @@ def test_pods_that_wait_for_the_same_reason_are_one_row(url: str, open_page: Ope
         assert "priority" not in page.inner_text(".pending thead")
         row = page.query_selector(".rejects tbody tr").inner_text().split()
         assert row == ["NodeResourcesFit", "5", "15", "15"]
+        page.wait_for_selector(".rejects th[aria-sort=descending]:has-text('rejects')")
+        page.click(".rejects th:has-text('pods') button")
+        page.wait_for_selector(".rejects th[aria-sort=descending]:has-text('pods')")
         assert page.query_selector("nav a:has-text('Decisions')") is None
         assert page.query_selector("nav a:has-text('Policies')") is not None
 

@@ -1,12 +1,14 @@
 // The pods that wait for a node, each with its reason.
 
 import { html } from "../html.js";
+import { useState } from "../vendor/preact.js";
 import { ask } from "../api.js";
 import { Waiting, useAnswer } from "../loading.js";
 import { formatCount, formatNumber } from "../numbers.js";
 import { makePodAddress } from "../routes.js";
 import { words } from "../words.js";
 import { RejectedBy } from "./links.js";
+import { SortedTable } from "./sorted_table.js";
 import { MoreRows, TableRegion } from "./tables.js";
 
 const MOST_FILTERS = 10;
@@ -18,32 +20,29 @@ export function PendingView({ generation }) {
   if (answer.total === 0) return html`<h1>Pending pods</h1><p>No pod waits for a node.</p>`;
   return html`
     <h1>${formatCount(answer.total, "pending pod")}</h1>
-    <p class="quiet">each is decided alone, as if it were the next</p>
+    <p class="quiet">each is decided alone, as if it were the next; a node may have several reasons</p>
     <${Filters} answer=${answer} />
     <${Pods} pods=${answer.pods} />
     <${MoreRows} count=${answer.total} shown=${answer.pods.length} noun="pod" />
   `;
 }
 
-/** Shows which filters keep pods pending, or bindings, those that concern the most of them first. */
+/** Shows which filters keep pods pending, or bindings, those that reject the most nodes first. */
 export function Filters({ answer }) {
+  const [sort, setSort] = useState("-rejects");
   const names = Object.keys(answer.rejectsInAll);
   if (names.length === 0) return null;
-  const columns = [answer.rejectedPods, answer.rejectsInAll, answer.rejects];
-  names.sort((one, other) => columns.map((of) => of[other] - of[one]).find((difference) => difference !== 0) ?? 0);
+  const count = (key, title, of) => ({ key, title, show: (name) => formatNumber(of[name]), rank: (name) => of[name], isNumber: true });
+  const columns = [
+    { key: "filter", title: "filter", show: (name) => html`<${RejectedBy} by=${name} />`, rank: (name) => name },
+    count("pods", `${words.pod}s`, answer.rejectedPods),
+    count("rejects", "rejects", answer.rejectsInAll),
+    count("first", "first", answer.rejects),
+  ];
   return html`<h2>${words.areBindings ? "What rejects the bindings that get no cluster" : "What rejects them"}</h2>
     <p class="quiet">rejects: ${words.node}s that the filter rejects, added up over these ${words.pod}s; first: ${words.node}s that no filter before it rejects</p>
-    <table class="rejects">
-      <thead><tr><th scope="col">filter</th><th scope="col">${words.pod}s</th><th scope="col">rejects</th><th scope="col">first</th></tr></thead>
-      <tbody>
-        ${names.slice(0, MOST_FILTERS).map(
-          (name) => html`<tr>
-            <th scope="row"><${RejectedBy} by=${name} /></th>
-            ${columns.map((of) => html`<td>${formatNumber(of[name])}</td>`)}
-          </tr>`,
-        )}
-      </tbody>
-    </table>`;
+    <${SortedTable} label="Filters" className="rejects" columns=${columns} rows=${names} most=${MOST_FILTERS} sort=${sort} setSort=${setSort} />
+    <${MoreRows} count=${names.length} shown=${MOST_FILTERS} noun="filter" />`;
 }
 
 function Pods({ pods }) {

@@ -2,16 +2,21 @@
 
 import { html } from "../html.js";
 import { useEffect, useRef } from "../vendor/preact.js";
-import { ask } from "../api.js";
+import { ask, askLanguage, isServedByScheduler } from "../api.js";
 import { shortenNames } from "../file_names.js";
 import { Waiting, useAnswer } from "../loading.js";
-import { formatNumber } from "../numbers.js";
+import { formatCount, formatNumber, formatTime } from "../numbers.js";
 import { makeAddress, makeRuleAddress } from "../routes.js";
 import { words } from "../words.js";
 
+const SEVERITIES = ["error", "warning", "info"];
+/** So many findings are shown at once; more of them hide the rules. */
+const MOST_OPEN = 5;
+
 /** @param hasVersions whether a running scheduler also has earlier versions */
-export function PoliciesView({ kind, what, hasVersions, generation }) {
+export function PoliciesView({ kind, what, options, hasVersions, generation }) {
   const { answer, error } = useAnswer(() => ask("policies"), [generation]);
+  const lint = useLint(answer, generation);
   if (!answer) return html`<${Waiting} error=${error} what="reading the policies" />`;
   if (answer.files.length === 0) {
     return html`<h1>Policies</h1>
@@ -19,22 +24,55 @@ export function PoliciesView({ kind, what, hasVersions, generation }) {
   }
   const rules = answer.profiles.flatMap((profile) => profile.rules);
   const rule = kind === "rules" ? rules.find((each) => each.name === what) : undefined;
-  const place = rule ? { file: rule.file, line: rule.line } : { file: kind === "policies" ? what : "" };
+  const place = rule ? { file: rule.file, line: rule.line } : { file: kind === "policies" ? what : "", line: Number(options.get("line")) || undefined };
   const file = answer.files.find((each) => isOfFile(place, each)) ?? answer.files[0];
   const short = shortenNames(answer.files.map((each) => each.name));
   return html`
     <h1>Policies</h1>
-    <p class="quiet">version in use: ${answer.hash}${hasVersions && html` · <a href=${makeAddress(["versions"])}>earlier versions</a>`}</p>
+    <p class="quiet">version in use${answer.reading && " by the page"}: ${answer.hash}${hasVersions && html` · <a href=${makeAddress(["versions"])}>earlier versions</a>`}${answer.reading && ` · read at ${formatTime(answer.reading.readAt)} from ${file.name}; start policysched ui again to read it anew`}</p>
+    ${answer.reading?.changed.length > 0 && html`<p class="warning">changed since then, which the page does not show: ${answer.reading.changed.join(", ")}</p>`}
     ${kind === "rules" && !rule && html`<p class="error" role="alert">No rule is called ${what} in the policies in use.</p>`}
     <nav class="files" aria-label="Policy files">
       ${answer.files.map((each) => html`<a href=${makeAddress(["policies", each.name])} title=${each.name} aria-current=${each === file ? "true" : undefined}>${short[each.name]}</a> `)}
       <a href=${makeAddress(["edit"], { file: file.name, line: place.line })}>edit ${short[file.name]}</a>
     </nav>
     <div class="policies">
-      <${PolicyText} file=${file} rule=${rule} findings=${answer.findings} />
-      <${Rules} profiles=${answer.profiles} chosen=${rule} />
+      <${PolicyText} file=${file} rule=${rule} line=${place.line} findings=${lint.answer?.findings ?? answer.findings} />
+      <div>
+        <${Findings} lint=${lint} short=${short} />
+        <${Rules} profiles=${answer.profiles} chosen=${rule} />
+      </div>
     </div>
   `;
+}
+
+/**
+ * Returns { answer, error, isWaiting } with the findings of `lint` about the policies in use. They
+ * arrive after the texts; the page of a scheduler has only those of the check.
+ */
+function useLint(policies, generation) {
+  const files = isServedByScheduler ? [] : (policies?.files ?? []);
+  const question = () => ({ kind: "findings", texts: Object.fromEntries(files.map(({ name, text }) => [name, text])), name: files[0].name });
+  return useAnswer(() => (files.length > 0 ? askLanguage(question()) : Promise.resolve(null)), [files.length, policies?.hash, generation]);
+}
+
+/** Lists all findings, each with a link to its line. */
+function Findings({ lint, short }) {
+  const { answer, error, isWaiting } = lint;
+  if (error) return html`<p class="quiet">no findings of lint: ${error.message}</p>`;
+  if (!answer) return isWaiting && html`<${Waiting} what="looking for findings" />`;
+  const { findings, total } = answer;
+  if (total === 0) return html`<p class="quiet">no findings of lint</p>`;
+  const sorted = SEVERITIES.flatMap((severity) => findings.filter((each) => each.severity === severity));
+  const counts = SEVERITIES.map((severity) => [severity, findings.filter((each) => each.severity === severity).length]);
+  const parts = counts.filter(([, count]) => count > 0).map(([severity, count]) => (severity === "info" ? `${formatNumber(count)} info` : formatCount(count, severity)));
+  const more = total - findings.length;
+  return html`<details open=${findings.length <= MOST_OPEN}>
+    <summary>${formatCount(total, "finding")} of lint: ${parts.join(", ")}${more > 0 && `, ${formatNumber(more)} more`}</summary>
+    <ul class="findings">
+      ${sorted.map((each) => html`<li class=${each.severity}><a href=${makeAddress(["policies", each.file], { line: each.line })}>${short[each.file]}:${each.line}</a> ${each.severity} ${each.code}: ${each.message}</li>`)}
+    </ul>
+  </details>`;
 }
 
 function isOfFile(place, file) {
@@ -48,11 +86,17 @@ function listLines({ line, column = 1, length = 0 }, text) {
   return statement.split("\n").map((_, index) => line + index);
 }
 
-function PolicyText({ file, rule, findings }) {
+function PolicyText({ file, rule, line, findings }) {
   const chosen = useRef(null);
-  const lines = rule ? listLines(rule, file.text) : [];
-  useEffect(() => chosen.current && chosen.current.scrollIntoView({ block: "center" }), [file.name, lines[0]]);
-  return html`<div class="text" tabindex="0" role="region" aria-label=${file.name}>
+  const lines = rule ? listLines(rule, file.text) : [line];
+  const box = useRef(null);
+  useEffect(() => {
+    if (chosen.current === null) return;
+    box.current.scrollTop = chosen.current.offsetTop - box.current.clientHeight / 2;
+    chosen.current.scrollIntoView({ block: "nearest" });
+  }, [file.name, lines[0]]);
+  return html`<div class="text" tabindex="0" role="region" aria-label=${file.name} ref=${box}>
+    <h2>${file.name}</h2>
     <ol>
       ${file.text.split("\n").map((text, index) => {
         const found = findings.filter((each) => isOfFile(each, file) && each.line === index + 1);
