@@ -27,3 +27,18 @@ def test_ps302_tells_values_in_the_unit_of_the_metric(
     chosen = settings.LintSettings(select=("PS302",))
     (finding,) = linter.lint_program(cases.checked(text), chosen).findings
     assert finding.help == f"its values are {values}; choose a threshold in this range"
+
+
+@pytest.mark.parametrize(
+    "tolerated, suggested",
+    [
+        ("dedicated=wep:NoSchedule", "nodes have `dedicated=web:NoSchedule`"),
+        ("dedicatet=web:NoSchedule", "did you mean `dedicated`?"),
+        ("maintenance", "remove the pattern, unless nodes sometimes have the taint"),
+    ],
+)
+def test_ps508_suggests_what_is_misspelt(tolerated: str, suggested: str) -> None:
+    """If the key is right, that is the value or the effect."""
+    text = f"policy web {{\n  for pods where app = web\n  tolerate {tolerated}\n}}\n"
+    (finding,) = cases.lint("PS508", text, settings.LintSettings(select=("PS508",)))
+    assert finding.help == suggested

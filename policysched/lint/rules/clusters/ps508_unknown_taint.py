@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from policysched import spelling
+from policysched.cluster.objects import objects
 from policysched.compiler.nodes import node_masks
 from policysched.lang.checked import checked, checked_selector
 from policysched.lang.diagnostics import diagnostics
@@ -23,11 +24,11 @@ def _find_violations(about: rule_input.LintInput) -> Iterator[diagnostics.Diagno
         for each in policy.rules:
             for pattern in each.patterns if isinstance(each, checked.TolerationRule) else ():
                 if not any(node_masks.taint_matches(pattern, taint) for taint in taints):
-                    yield _make_finding(about, cluster, pattern, keys, "that `{}` tolerates")
+                    yield _make_finding(about, cluster, pattern, taints, "that `{}` tolerates")
     for pattern in _find_taint_patterns(about):
         # A condition can name a taint that nodes have only at times; a similar key suggests a typo.
         if pattern.key not in keys and spelling.find_nearest_names(pattern.key, keys):
-            yield _make_finding(about, cluster, pattern, keys, "`{}`")
+            yield _make_finding(about, cluster, pattern, taints, "`{}`")
 
 
 def _find_taint_patterns(about: rule_input.LintInput) -> Iterator[checked_selector.TaintPattern]:
@@ -46,7 +47,7 @@ def _make_finding(
     about: rule_input.LintInput,
     cluster: cluster_facts.ClusterFacts,
     pattern: checked_selector.TaintPattern,
-    keys: set[str],
+    taints: Collection[objects.Taint],
     which: str,
 ) -> diagnostics.Diagnostic:
     """Return the finding for a pattern; `which` describes the taint, with `{}` for the pattern."""
@@ -55,9 +56,19 @@ def _make_finding(
         "PS508",
         f"no node of {cluster.name} has a taint {which.format(shown)}",
         pattern.span,
-        help=spelling.suggest_names(pattern.key, keys)
+        help=_suggest_taint(pattern, taints)
         or "remove the pattern, unless nodes sometimes have the taint",
     )
+
+
+def _suggest_taint(
+    pattern: checked_selector.TaintPattern, taints: Collection[objects.Taint]
+) -> str:
+    """Return the taints with the key of the pattern, or else similar keys; "" for neither."""
+    alike = sorted(f"`{each}`" for each in taints if each.key == pattern.key)
+    if alike:
+        return f"nodes have {spelling.join_some_names(alike, spelling.MAX_SUGGESTIONS)}"
+    return spelling.suggest_names(pattern.key, {each.key for each in taints})
 
 
 RULE = rule.LintRule("PS508", diagnostics.Severity.INFO, _find_violations)
