@@ -140,7 +140,7 @@ NEAREST = [
     pytest.param(
         [clusters.node("n1", "8"), clusters.pod("p", "2500m")],
         "for pods reject when floor(requests(cpu)) < requests(cpu)",
-        ["lower the cpu request of container c from 2500m to 2"],
+        ["lower the cpu request of container c from 2.5 to 2"],
         id="a condition that holds again and again",
     ),
     pytest.param(
@@ -154,7 +154,7 @@ NEAREST = [
         f"for pods {PER_CORE} missing allow",
         [
             "lower the memory request of container c from 6Gi to 3814Mi",
-            "raise the cpu request of container c from 1 to 1611m",
+            "raise the cpu request of container c from 1000m to 1611m",
         ],
         id="a higher request is nearer than none",
     ),

@@ -270,12 +270,20 @@ def _make_request_edit(asked: _RequestOrLimit, amount: int) -> suggested_edit.Su
     verb = "lower" if amount < asked.search_start_amount else "raise"
     if asked.kind == "limits" and before is None:
         verb = "set"
-    change = f"of {asked.owner}" + (f" from {before}" if before is not None else "")
+    shown = "" if before is None else f" from {_format_like(after, asked, before)}"
+    change = f"of {asked.owner}{shown}"
     text = f"{verb} the {asked.resource} {noun} {change} to {after}"
     what = f"{asked.owner}: resources.{asked.kind}[{asked.resource}]"
     return suggested_edit.SuggestedEdit(
         "pod", asked.kind, what, before, after, text, suggested_edit.ADJUSTS_POD
     )
+
+
+def _format_like(after: str, asked: _RequestOrLimit, written: str) -> str:
+    """Return the present amount in the unit of `after`, so that a reader can compare them."""
+    if asked.resource != "cpu":
+        return written
+    return f"{asked.amount}m" if after.endswith("m") else f"{asked.amount / 1000:.12g}"
 
 
 # --- amounts at which something changes ----------------------------------------------------------
