@@ -59,6 +59,10 @@ class BindingAnswers:
 
     def make_comparison(self, pod: str, node: str) -> page_source.Answer:
         """Return every refusal of a binding by a cluster, and the share of the cluster."""
+        try:
+            self._decider.find_cluster(node)
+        except LookupError:
+            return page_source.describe_unknown_node(pod, node)
         return binding_page.make_binding_cluster_page(self._decider, pod, node)
 
     def make_study(self, pod: str, clock: clocks.Clock) -> page_source.Answer:

@@ -47,6 +47,11 @@ class ClusterInputs:
     )
 
 
+def describe_unknown_node(pod: str, node: str) -> Answer:
+    """Return the comparison with a node that does not exist, such as a name with a typing error."""
+    return {"pod": pod, "node": node, "isUnknown": True}
+
+
 class ViewAnswers(Protocol):
     """Answers the questions of the page about one cluster. Only one thread may use it at a time.
 
@@ -79,7 +84,10 @@ class ViewAnswers(Protocol):
         ...
 
     def make_comparison(self, pod: str, node: str) -> Answer:
-        """Return every rejection of a pod by a node, and the points of the node."""
+        """Return every rejection of a pod by a node, and the points of the node.
+
+        A node that does not exist is an answer: `describe_unknown_node`.
+        """
         ...
 
     def make_study(self, pod: str, clock: clocks.Clock) -> Answer:

@@ -54,7 +54,7 @@ class PodAnswers:
     def make_comparison(self, pod: str, node: str) -> page_source.Answer:
         """Return every rejection of a pod by a node, and the points of the node."""
         if self.decider.cluster.cache.get_node(node) is None:
-            raise LookupError(node)
+            return page_source.describe_unknown_node(pod, node)
         return pod_page.make_pod_node_page(self.decider, pod, node)
 
     def make_study(self, pod: str, clock: clocks.Clock) -> page_source.Answer:

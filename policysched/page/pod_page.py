@@ -12,7 +12,7 @@ from policysched.framework import explanation, runtime
 from policysched.framework.scoring import score_table
 from policysched.observability.live_page import pod_verdicts
 from policysched.offline import metric_evidence, pod_report, sessions
-from policysched.page import pod_profiles
+from policysched.page import pod_facts, pod_profiles
 from policysched.profiles import named_profile
 
 
@@ -36,6 +36,7 @@ def make_pod_page(decider: sessions.PodDecider, key: str) -> dict[str, Any]:
             "schedulerName": info.pod.spec.scheduler_name,
             "missingProfile": _describe_missing_profile(decider, info),
             "hasMetrics": _reads_metrics(decider, framework),
+            **pod_facts.describe_pod(info),
             **pod_verdicts.describe_explanation(framework, found, snap),
         }
 

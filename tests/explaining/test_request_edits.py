@@ -154,7 +154,7 @@ NEAREST = [
         f"for pods {PER_CORE} missing allow",
         [
             "lower the memory request of container c from 6Gi to 3814Mi",
-            "raise the cpu request of container c from 1000m to 1611m",
+            "raise the cpu request of container c from 1 to 1611m",
         ],
         id="a higher request is nearer than none",
     ),

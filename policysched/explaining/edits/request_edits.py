@@ -280,10 +280,9 @@ def _make_request_edit(asked: _RequestOrLimit, amount: int) -> suggested_edit.Su
 
 
 def _format_like(after: str, asked: _RequestOrLimit, written: str) -> str:
-    """Return the present amount in the unit of `after`, so that a reader can compare them."""
-    if asked.resource != "cpu":
-        return written
-    return f"{asked.amount}m" if after.endswith("m") else f"{asked.amount / 1000:.12g}"
+    """Return the present amount as written; in cores if it has milli-CPU and `after` has cores."""
+    is_mixed = asked.resource == "cpu" and written.endswith("m") and not after.endswith("m")
+    return f"{asked.amount / 1000:.12g}" if is_mixed else written
 
 
 # --- amounts at which something changes ----------------------------------------------------------

@@ -133,7 +133,7 @@ def _find_main_cause(decision: decisions.SchedulingDecision) -> tuple[str, float
         weighted = standing.weighted
         leads = weighted[:, 0] - weighted[:, 1]
         first = int(leads.argmax()) if len(leads) else 0
-        if len(leads) and leads[first] > 0:
+        if len(leads) and leads.sum() > 0:  # else, nodes have equal points
             return standing.score_names[first], score_table.points(leads[first])
         return "", 0.0
     if decision.node_name is not None or not decision.rejections:

@@ -49,9 +49,33 @@ def test_a_pod_that_fits_nowhere_names_filters_and_nodes(url: str, open_page: Op
         ]
         assert "rejects: all nodes that the filter rejects" in page.inner_text("main")
         assert "3 × NodeResourcesFit: Insufficient cpu" in page.inner_text(".reasons")
+        assert page.inner_text("h1 + p") == "Pending: fits on none of 4 nodes"
+        assert page.inner_text("details summary") == "requests cpu 5"
+        assert "app=web" in page.inner_text("details")
         change = page.query_selector(".advice li:has-text('uncordon')")
         assert change.inner_text() == "uncordon a node → fits on 1 node: cordoned"
         assert change.query_selector("a").get_attribute("href") == "#/nodes/cordoned"
+
+
+def test_several_reasons_of_a_node_are_explained(
+    write_cluster: WriteCluster, serve: Serve, open_page: OpenPage
+) -> None:
+    """If the numbers in the message add up to more than all nodes; not otherwise."""
+    memory = {"requests": {"cpu": "9", "memory": "99Gi"}}
+    both, one = clusters.pod("both"), clusters.pod("one", cpu="9")
+    both["spec"]["containers"][0]["resources"] = memory
+    one["metadata"]["ownerReferences"] = [
+        {"apiVersion": "batch/v1", "kind": "Job", "name": "j", "uid": "1", "controller": True}
+    ]
+    path = write_cluster([clusters.node("a"), both, one])
+    told = "a node may have several reasons"
+    with serve("--cluster", path) as url, open_page(url, 390) as opened:
+        page = opened.open_view("#/pods/prod/both")
+        assert told in page.inner_text("main")
+        assert page.query_selector("details table").is_visible() is False
+        page = opened.open_view("#/pods/prod/one")
+        assert told not in page.inner_text("main")
+        assert "make a change of the pod in its Job j" in page.inner_text("main")
 
 
 def test_equal_points_are_one_line(url: str, open_page: OpenPage) -> None:
@@ -62,7 +86,7 @@ def test_equal_points_are_one_line(url: str, open_page: OpenPage) -> None:
         points = r"all 2 nodes .* have equal points \(\d+\) in all rules: twin-1, twin-2; .* random"
         assert re.search(points, shown)
         assert "NodeResourcesFit" in page.inner_text(".comparison")
-        assert "difference" not in page.inner_text(".comparison thead")
+        assert "lead" not in page.inner_text(".comparison thead")
 
 
 def test_tied_nodes_are_compared_with_the_next_best(
@@ -79,6 +103,7 @@ def test_tied_nodes_are_compared_with_the_next_best(
     with serve("--cluster", path) as url, open_page(url) as opened:
         page = opened.open_view("#/pods/prod/new")
         shown = page.inner_text("main")
+        assert re.search(r"decided by \S+: \+[\d.]+ points for twin-0, compared with small", shown)
         assert re.search(
             r"8 nodes have the most points \(\d+\), equal in all rules: twin-0,", shown
         )
@@ -88,7 +113,7 @@ def test_tied_nodes_are_compared_with_the_next_best(
             "small",
         ]
         head = page.inner_text(".comparison thead").split()
-        assert head == ["rule", "twin-0", "small", "difference", "weight"]
+        assert head == ["rule", "twin-0", "small", "lead", "weight"]
         assert "same" not in page.inner_text(".comparison tbody")
 
 
@@ -171,7 +196,12 @@ def test_a_placed_pod_leads_with_its_node(url: str, open_page: OpenPage) -> None
             page.inner_text("main")
         )
         head = page.inner_text(".comparison thead").split()
-        assert head == ["rule", "twin-1", "used", "difference", "weight"]
+        assert head == ["rule", "twin-1", "used", "lead", "weight"]
+        lead = float(page.inner_text(".comparison tbody tr td:nth-of-type(3)"))
+        assert lead > 0
+        page = opened.open_view("#/pods/prod/small?node=used")
+        page.wait_for_selector(f"li:has-text('+{lead:g}')")
+        assert "decided by NodeResourcesFit; the leads of twin-1:" in page.inner_text("main")
         page = opened.open_view("#/pods/prod/large")
         assert "decided now, it would stay; it fits on 1 of 4 nodes" in page.inner_text("main")
 
@@ -183,7 +213,7 @@ def test_a_pod_without_a_profile_leads_with_it(url: str, open_page: OpenPage) ->
         first = page.inner_text("h1 + p")
         assert first.startswith("no profile serves schedulerName `typo-profile`")
         page = opened.open_view("#/pods/prod/equal")
-        assert page.inner_text("h1 + p").startswith("fits on 2 of 4 nodes")
+        assert page.inner_text("h1 + p").startswith("Pending: fits on 2 of 4 nodes")
         assert "kube-scheduler schedules it" in page.inner_text("main")
 
 

@@ -190,8 +190,6 @@ def test_the_page_works_by_keyboard_alone(demo_url: str, open_page: OpenPage) ->
         page.wait_for_selector("[role=option]")
         page.keyboard.press("Enter")
         page.wait_for_selector("h1:has-text('prod/web-5')")
-        page.keyboard.press("Escape")
-        page.evaluate("document.activeElement.blur()")
         page.keyboard.press("g")
         page.keyboard.press("p")
         page.wait_for_selector("h1:has-text('Policies')")
@@ -199,6 +197,50 @@ def test_the_page_works_by_keyboard_alone(demo_url: str, open_page: OpenPage) ->
         page.wait_for_selector("[role=dialog]")
         page.keyboard.press("Escape")
         page.wait_for_selector("[role=dialog]", state="detached")
+
+
+def test_the_field_of_another_node_keeps_typed_text(demo_url: str, open_page: OpenPage) -> None:
+    """While answers arrive; it suggests names, and a wrong one is no complaint of the browser."""
+    held: list[Any] = []
+
+    def hold(route: Any) -> None:
+        held.append(route)
+
+    with open_page(demo_url) as opened:
+        opened.page.route("**/api/study*", hold)
+        page = opened.page
+        page.goto(f"{opened.base}#/pods/prod/web-5")
+        page.fill("input[name=node]", "web-")
+        page.wait_for_selector("datalist option[value=web-a1]", state="attached")
+        with page.expect_response("**/api/status"):  # the page is drawn again after each of them
+            held.pop().continue_()
+        page.wait_for_selector("h2:has-text('What would make another node win')")
+        assert page.input_value("input[name=node]") == "web-"
+        page.fill("input[name=node]", "web-a9")
+        page.press("input[name=node]", "Enter")
+        page.wait_for_selector("[role=alert]:has-text('There is no node “web-a9”')")
+
+
+def test_each_decision_has_a_reason(demo_url: str, open_page: OpenPage) -> None:
+    """Also if no rule gave the node a lead."""
+    with open_page(demo_url) as opened:
+        page = opened.open_view("#/decisions")
+        rows = [each.inner_text() for each in page.query_selector_all(".decisions tbody tr")]
+        reasons = ("points", "the only node that fits", "equal points, chosen at random", "0/8")
+        assert all(any(reason in row for reason in reasons) for row in rows)
+        assert all(any(reason in row for row in rows) for reason in reasons)
+
+
+def test_the_search_says_how_many_names_it_hides(
+    write_cluster: WriteCluster, serve: Serve, open_page: OpenPage
+) -> None:
+    """Eight of each kind are shown."""
+    path = write_cluster([clusters.node(f"n{number}") for number in range(30)])
+    with serve("--cluster", path) as url, open_page(url) as opened:
+        opened.page.fill("#find", "n")
+        opened.page.wait_for_selector(
+            "#matches li:has-text('22 more nodes: type more of the name')"
+        )
 
 
 def test_five_thousand_nodes_are_one_picture(

@@ -6,7 +6,8 @@ import { Waiting, useAnswer } from "../loading.js";
 import { formatCount, formatDifference, formatNumber } from "../numbers.js";
 import { makeAddress, makeNodeAddress, makePodAddress } from "../routes.js";
 import { compareTargets, formatTargets } from "../targets.js";
-import { Copy, Funnel, OtherNode } from "./pod.js";
+import { OtherNode } from "./other_node.js";
+import { Copy, Funnel } from "./pod.js";
 import { Points } from "./points.js";
 import { MoreRows, TableRegion } from "./tables.js";
 

@@ -107,6 +107,6 @@ function Row({ row }) {
 
 function Cause({ row }) {
   if (row.message) return html`${row.message}`;
-  if (!row.by) return "";
+  if (!row.by) return row.feasible === 1 ? "the only node that fits" : "equal points, chosen at random";
   return html`<${RejectedBy} by=${row.by} /> +${formatNumber(row.amount)} points`;
 }

@@ -4,12 +4,12 @@ import { html } from "../html.js";
 import { useState } from "../vendor/preact.js";
 import { ask } from "../api.js";
 import { Waiting, useAnswer } from "../loading.js";
-import { formatCount, formatDifference, formatNumber } from "../numbers.js";
-import { go, makeAddress, makeNodeAddress, makePodAddress, makeRuleAddress } from "../routes.js";
-import { describeComparison } from "../targets.js";
+import { NARROW, useMedia } from "../media.js";
+import { formatAmount, formatCount, formatNumber } from "../numbers.js";
+import { makeAddress, makeNodeAddress, makePodAddress, makeRuleAddress } from "../routes.js";
 import { words } from "../words.js";
-import { Links, NodeLink, RejectedBy } from "./links.js";
-import { Rejections } from "./node.js";
+import { Links, NodeLink, RejectedBy, breakName } from "./links.js";
+import { OtherNode } from "./other_node.js";
 import { Points } from "./points.js";
 
 /** The schedulerName of pods that name none. */
@@ -23,6 +23,7 @@ export function PodView({ pod, options, generation }) {
   return html`<article class="pod">
     <h1>${answer.pod}</h1>
     <${Summary} answer=${answer} />
+    <${Facts} answer=${answer} />
     <${Copy} pod=${pod} generation=${generation} />
     <${Funnel} answer=${answer} />
     ${answer.ranking.length > 0 && html`<${Points} answer=${answer} />`}
@@ -46,15 +47,36 @@ function Summary({ answer }) {
   `;
 }
 
+/** Says what the pod asks for; a narrow screen shows only the requests at first. */
+function Facts({ answer }) {
+  const isNarrow = useMedia(NARROW);
+  const requests = Object.entries(answer.requests).map(([name, amount]) => `${name} ${formatAmount(name, amount)}`);
+  const rows = [["owner", [answer.owner].filter(Boolean)], ...Object.entries(answer.facts)].filter(([, texts]) => texts.length > 0);
+  const summary = `requests ${requests.join(", ") || "nothing"}`;
+  if (rows.length === 0) return html`<p>${summary}</p>`;
+  return html`<details open=${!isNarrow}>
+    <summary>${summary}</summary>
+    <table class="pairs">
+      ${rows.map(([name, texts]) => html`<tr><th scope="row">${name}</th><td>${texts.map((text, index) => html`${index > 0 ? "; " : ""}${breakName(text)}`)}</td></tr>`)}
+    </table>
+  </details>`;
+}
+
 /** Says where a pending pod would go. */
 function Fit({ answer }) {
   const tie = answer.bestCount > 1 ? `, or ${formatCount(answer.bestCount - 1, "other node")} with as many points` : "";
   return html`
     ${answer.feasible > 0
-      ? html`<p class="fits">fits on ${describeFeasible(answer)} → <${NodeLink} node=${answer.best[0]} />${tie}</p>`
-      : html`<p class="rejected">fits on none of ${formatCount(answer.nodeCount, "node")}</p>`}
+      ? html`<p class="fits">Pending: fits on ${describeFeasible(answer)} → <${NodeLink} node=${answer.best[0]} />${tie}</p>`
+      : html`<p class="rejected">Pending: fits on none of ${formatCount(answer.nodeCount, "node")}</p>`}
     ${answer.message && html`<p class="message">${answer.message}</p>`}
+    ${countReasons(answer.message) > answer.nodeCount && html`<p class="quiet">a node may have several reasons</p>`}
   `;
+}
+
+/** Returns the sum of the numbers of nodes in `0/8 nodes are available: 4 …, 5 ….` */
+function countReasons(message) {
+  return [...(message ?? "").matchAll(/[:,] (\d+) /g)].reduce((sum, [, count]) => sum + Number(count), 0);
 }
 
 /** Says where a placed pod is, and then where it would go now. */
@@ -137,44 +159,7 @@ function Reasons({ answer }) {
     </ul>`;
 }
 
-// --- another node, and advice ------------------------------------------------------------------
-
-export function OtherNode({ pod, answer, node, generation }) {
-  const choose = (event) => {
-    event.preventDefault();
-    go(makePodAddress(pod, { node: new FormData(event.target).get("node").trim() }));
-  };
-  return html`<section>
-    <h2>Why not another ${words.node}</h2>
-    <form onSubmit=${choose}>
-      <label>${words.node} <input name="node" value=${node} autocomplete="off" spellcheck=${false} /></label>
-      <button>why not</button>
-    </form>
-    ${node && html`<${Compared} pod=${pod} answer=${answer} node=${node} generation=${generation} />`}
-  </section>`;
-}
-
-function Compared({ pod, answer, node, generation }) {
-  const { answer: found, error } = useAnswer(() => ask("compare", { pod, node }), [pod, node, generation]);
-  if (!found || found.node !== node) return html`<${Waiting} error=${error} what="asking the filters" />`;
-  if (!found.fits) {
-    return html`<p class="rejected"><a href=${makeNodeAddress(node)}>${node}</a> is rejected by</p>
-      <${Rejections} rejections=${found.rejections} />`;
-  }
-  if (words.areBindings) return html`<p class="fits"><${NodeLink} node=${node} /> ${describeComparison(found)}</p>`;
-  const [winner] = answer.ranking;
-  if (!found.points || !winner) return html`<p class="fits">${node} fits</p>`;
-  const lost = answer.rules
-    .map((rule, index) => [rule.name, found.points[rule.name] - winner.points[index]])
-    .filter(([, difference]) => difference !== 0)
-    .sort((one, other) => one[1] - other[1]);
-  const total = found.points.total - winner.total;
-  return html`<p class="fits">
-      ${node} fits, with ${formatNumber(found.points.total)} points:${" "}
-      ${total === 0 ? `as many as ${winner.node}` : `${formatNumber(Math.abs(total))} ${total < 0 ? "fewer" : "more"} than ${winner.node}`}
-    </p>
-    <ul>${lost.map(([name, difference]) => html`<li><b>${name}</b> ${formatDifference(difference)}</li>`)}</ul>`;
-}
+// --- advice ----------------------------------------------------------------------------------
 
 function Advice({ pod, answer, generation }) {
   const { answer: study, error, isWaiting } = useAnswer(() => ask("study", { pod }), [pod, generation]);
@@ -182,8 +167,10 @@ function Advice({ pod, answer, generation }) {
     return html`<section><h2>What would change it</h2><${Waiting} error=${error} what="trying edits" /></section>`;
   }
   const changes = answer.feasible > 0 ? study.flips : study.edits;
+  const isOfPod = changes?.some(({ target }) => target === "pod");
   return html`<section>
-    <h2>${answer.feasible > 0 ? "What would make another node win" : "Any one of these changes lets it fit, smallest first"}</h2>
+    <h2>${answer.feasible > 0 ? "What would make another node win" : `Any one of these changes lets it fit${answer.placement ? " again" : ""}, smallest first`}</h2>
+    ${isOfPod && answer.owner && html`<p class="quiet">make a change of the pod in its ${answer.owner}</p>`}
     ${changes && changes.length > 0
       ? html`<ul class="advice">${changes.slice(0, 10).map((each) => html`<li><${ChangeText} change=${each} /> → <${Effect} change=${each} /></li>`)}</ul>`
       : html`<p>${study.triedAll === false ? "none was found in time" : "no single change does"}</p>`}

@@ -15,13 +15,15 @@ export function Points({ answer }) {
   const shown = listShown(answer);
   const rules = answer.rules.map((rule, index) => ({ ...rule, index, of: shown.map((node) => node.points[index]) }));
   const isAlone = shown.length === 1; // no other node to compare with, so show its rules with points
+  const pair = choosePair(shown, answer.placedOn);
   const different = rules.filter((rule) => (isAlone ? rule.of[0] !== 0 : new Set(rule.of).size > 1));
   different.sort((one, other) => computeSpread(other.of) - computeSpread(one.of) || other.of[0] - one.of[0]);
   return html`<section>
     <h2>${isAlone ? "Points" : `Points of the best ${words.node}s`}</h2>
     ${answer.bestCount > 1 && html`<${Tie} answer=${answer} />`}
     ${!isAlone && html`<${Bars} shown=${shown} rules=${rules} different=${different} />`}
-    <${Comparison} shown=${isAlone && answer.bestCount > 1 ? [{ ...shown[0], node: "points of each" }] : choosePair(shown, answer.placedOn)} rules=${rules} different=${different} />
+    ${pair.length > 1 && !answer.placement?.by && html`<${MainLead} pair=${pair} rules=${rules} />`}
+    <${Comparison} shown=${isAlone && answer.bestCount > 1 ? [{ ...shown[0], node: "points of each" }] : pair} rules=${rules} different=${different} />
   </section>`;
 }
 
@@ -58,6 +60,14 @@ function choosePair(shown, placedOn) {
   const [winner, ...others] = shown;
   const other = others.find((node) => node.node === placedOn) ?? others.find((node) => node.total < winner.total) ?? others[0];
   return other ? [winner, other] : [winner];
+}
+
+/** Names the rule with the largest lead of the winner, unless the nodes have equal points. */
+function MainLead({ pair: [winner, other], rules }) {
+  const total = winner.total - other.total;
+  if (total <= 0) return null;
+  const [lead, name] = rules.map((rule) => [rule.of[winner.index] - rule.of[other.index], rule.name]).sort(([one], [next]) => next - one)[0];
+  return html`<p>decided by <${RejectedBy} by=${name} />: ${formatDifference(lead)} points for ${winner.node}, compared with ${other.node}${total === lead ? "" : ` (all rules together: ${formatDifference(total)})`}</p>`;
 }
 
 function Bars({ shown, rules, different }) {
@@ -99,7 +109,7 @@ function Comparison({ shown, rules, different }) {
         <tr>
           <th scope="col">rule</th>
           ${shown.map((node) => html`<th scope="col">${node.node}</th>`)}
-          ${shown.length > 1 && html`<th scope="col">difference</th>`}
+          ${shown.length > 1 && html`<th scope="col">lead</th>`}
           <th scope="col">weight</th>
         </tr>
       </thead>
@@ -108,7 +118,7 @@ function Comparison({ shown, rules, different }) {
           (rule) => html`<tr>
             <th scope="row"><span class="swatch" style=${{ background: swatch(rule) }}></span> <${RejectedBy} by=${rule.name} /></th>
             ${shown.map((node) => html`<td>${formatNumber(rule.of[node.index])}</td>`)}
-            ${shown.length > 1 && html`<td>${formatDifference(rule.of[shown[1].index] - rule.of[shown[0].index])}</td>`}
+            ${shown.length > 1 && html`<td>${formatDifference(rule.of[shown[0].index] - rule.of[shown[1].index])}</td>`}
             <td>${formatNumber(rule.weight)}</td>
           </tr>`,
         )}

@@ -3,10 +3,13 @@
 import { html } from "../html.js";
 import { useEffect, useState } from "../vendor/preact.js";
 import { ask } from "../api.js";
+import { formatCount } from "../numbers.js";
 import { go, makeNodeAddress, makePodAddress, makeRuleAddress } from "../routes.js";
 import { words } from "../words.js";
 
 const PAUSE_MILLISECONDS = 150;
+/** So many names of each kind are shown. */
+const MOST_NAMES = 8;
 const KINDS = [
   ["pods", () => words.pod, makePodAddress],
   ["nodes", () => words.node, makeNodeAddress],
@@ -16,6 +19,7 @@ const KINDS = [
 export function Search() {
   const [text, setText] = useState("");
   const [found, setFound] = useState(null);
+  const [more, setMore] = useState("");
   const [chosen, setChosen] = useState(0);
   useEffect(() => {
     if (text === "") {
@@ -26,6 +30,7 @@ export function Search() {
       ask("find", { text: text.slice(0, 200) }).then(
         (answer) => {
           setFound(listMatches(answer));
+          setMore(describeOthers(answer));
           setChosen(0);
         },
         () => setFound([]),
@@ -36,6 +41,7 @@ export function Search() {
 
   const open = (match) => {
     setText("");
+    document.querySelector("#find").blur(); // so that keys work in the view
     go(match.address);
   };
   const press = (event) => {
@@ -77,12 +83,19 @@ export function Search() {
           <span class="kind">${match.kind}</span> ${match.name}
         </li>`,
       )}
+      ${found.length > 0 && more && html`<li class="quiet" role="option" aria-disabled="true">${more}: type more of the name</li>`}
     </ul>`}
   </div>`;
 }
 
 function listMatches(answer) {
   return KINDS.flatMap(([field, getKind, makeAddress]) =>
-    answer[field].slice(0, 8).map((name) => ({ kind: getKind(), name, address: makeAddress(name) })),
+    answer[field].slice(0, MOST_NAMES).map((name) => ({ kind: getKind(), name, address: makeAddress(name) })),
   );
+}
+
+/** Returns how many names are not among the matches: `12 more pods, 1 more node`. */
+function describeOthers({ counts }) {
+  const others = KINDS.map(([field, getKind]) => [counts[field] - MOST_NAMES, getKind()]);
+  return others.filter(([count]) => count > 0).map(([count, kind]) => formatCount(count, `more ${kind}`)).join(", ");
 }
