@@ -323,7 +323,9 @@ def test_a_rule_is_marked_whole_and_edited_in_its_line(
         open_page(url) as opened,
     ):
         page = opened.open_view("#/rules/p/fast")
-        lines = [each.inner_text().strip() for each in page.query_selector_all(".text .chosen")]
+        lines = [
+            each.inner_text().strip() for each in page.query_selector_all(".text .chosen code")
+        ]
         assert lines == ["nodeAffinity preferred disk = ssd", "weight 5 as fast"]
         page.click("a:has-text('edit p.policy')")
         page.wait_for_selector(".cm-activeLine:has-text('nodeAffinity preferred')")
