@@ -48,7 +48,7 @@ def add_page_data(joined: context.ProcessComponents) -> None:
     pages: dict[str, http_server.MakePage] = {
         decision_page.PATH: _make_decisions_page(joined, started_at),
         debug_forms.STATUS_PATH: _without_parameters(status.make_page),
-        debug_forms.QUEUE_PATH: queue_page.QueuePage(scheduler.queue, joined.clock).make_page,
+        debug_forms.QUEUE_PATH: queue_page.QueuePage(scheduler, joined.clock).make_page,
         debug_forms.VERSIONS_PATH: _without_parameters(versions.make_page),
         debug_forms.RULES_PATH: _without_parameters(lambda: _make_rules_page(joined, counts)),
         debug_forms.EXPLAIN_PATH: explain_page.ExplainPage(scheduler, joined.clock).make_page,
@@ -66,7 +66,7 @@ def _add_own_page(joined: context.ProcessComponents) -> None:
     from policysched.observability.live_page import live_answers, scheduler_pages  # noqa: PLC0415 - imports words of the language, which a process without policies does not need
 
     pages = scheduler_pages.OwnPages(joined.pages)
-    answers = live_answers.LiveAnswers(pages, "this scheduler", has_listing=False)
+    answers = live_answers.LiveAnswers(pages, "this scheduler")
     joined.pages |= answers.make_pages(ANSWERS_ROOT)
 
 

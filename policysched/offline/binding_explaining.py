@@ -14,6 +14,7 @@ from policysched.framework import cycle_state, status
 from policysched.framework.scoring import score_table
 from policysched.karmada import errors as karmada_errors
 from policysched.karmada.explaining import explanation
+from policysched.karmada.steps import capacity
 from policysched.offline import metric_evidence
 
 if TYPE_CHECKING:
@@ -118,6 +119,7 @@ def _render_attempt(
         },
         "feasible": len(made.ranked),
         "ranking": [_render_candidate(made, n, seen, names) for n in range(len(made.ranked))],
+        "spreadConstraints": _render_spread_constraints(made),
         "selection": _render_selection(made),
         "division": _render_division(made),
         **_render_result(made.result),
@@ -212,6 +214,18 @@ def _render_raw_score(
     )
     value = values.item(0) / (units.CORES_SCALE if rule.unit == units.CORES else 1.0)
     return {"raw": None if math.isnan(value) else value, "unit": str(rule.unit)}
+
+
+def _render_spread_constraints(made: explanation.ExplainedAttempt) -> list[Report]:
+    """Return the spread constraints of the completed placement."""
+    return [
+        {
+            "by": each.spread_by_field,
+            "minGroups": each.min_groups,
+            "maxGroups": None if each.max_groups == capacity.MAX_INT32 else each.max_groups,
+        }
+        for each in made.request.placement.spread_constraints
+    ]
 
 
 def _render_selection(made: explanation.ExplainedAttempt) -> Report | None:

@@ -14,6 +14,7 @@ from policysched.page import (
     binding_page,
     member_cluster_page,
     page_source,
+    placement_statements,
     policies_page,
 )
 from policysched.profiles import profile_choice
@@ -88,11 +89,12 @@ class BindingAnswers:
         )
 
     def _describe_rules(self) -> dict[str, list[dict[str, Any]]]:
-        """Return the groups of clusters and the rules in force, keyed by profile."""
+        """Return the placement statements and the rules in force, keyed by profile."""
         policies = self._decider.loaded.policies
         if policies is None:
             return {}
-        found = [*_describe_groups(policies), *_describe_cluster_rules(policies)]
+        statements = placement_statements.describe_statements(policies)
+        found = [*statements, *_describe_cluster_rules(policies)]
         return {policies.profile_name or profile_choice.DEFAULT_SCHEDULER_NAME: found}
 
 
@@ -103,23 +105,4 @@ def _describe_cluster_rules(policies: cluster_policies.ClusterPolicies) -> list[
         )
         for rule in policies.rules
         if isinstance(rule, base.PolicyRule)
-    ]
-
-
-def _describe_groups(policies: cluster_policies.ClusterPolicies) -> list[dict[str, Any]]:
-    """Return the groups of clusters in the form of rules, because they also reject clusters."""
-    return [
-        {
-            "name": f"{policy}/{group.name}",
-            "policy": policy,
-            "kind": "clusterGroup",
-            "text": f"clusterGroup {group.name}",
-            "file": group.span.file,
-            "line": group.span.line,
-            "column": group.span.column,
-            "length": group.span.end - group.span.start,
-            "weight": None,
-            "isOfProfile": True,
-        }
-        for policy, group in policies.iterate_groups()
     ]

@@ -7,19 +7,23 @@ from __future__ import annotations
 
 from typing import Any
 
+from policysched import amounts, units
 from policysched.karmada.scheduler import triggers
 from policysched.observability.live_page import filter_funnel
 from policysched.offline import binding_sessions
+from policysched.page import placement_statements
 
 Report = dict[str, Any]
 _FITS = -1
 _BEST_CLUSTERS = 32
 _MOST_NAMES = 20
+_UNITS = {str(unit): unit for unit in units.NAMES}
 _NO_ATTEMPT: Report = {
     "affinity": "",
     "verdicts": {},
     "feasible": 0,
     "ranking": [],
+    "spreadConstraints": [],
     "selection": None,
     "division": None,
     "clusters": [],
@@ -41,6 +45,9 @@ def make_binding_page(decider: binding_sessions.BindingDecider, key: str) -> Rep
         "pod": binding.key,
         "profile": triggers.get_scheduler_name(binding),
         "policies": [each["policy"] for each in report["policies"]],
+        "additions": placement_statements.name_additions(
+            decider.loaded.policies, report["policies"]
+        ),
         "priority": binding.spec.priority,
         "placedOn": None,
         "gate": "its scheduling is suspended" if binding.spec.suspension.scheduling else None,
@@ -88,6 +95,7 @@ def _describe_attempt(attempt: Report, decider: binding_sessions.BindingDecider)
             for each in (ranking[0]["rules"] if ranking else ())
         ],
         "ranking": [_describe_candidate(each) for each in ranking[:_BEST_CLUSTERS]],
+        "spreadConstraints": attempt["spreadConstraints"],
         "selection": attempt["selection"],
         "division": attempt["division"],
         "shares": attempt["clusters"],
@@ -101,10 +109,21 @@ def _describe_candidate(candidate: Report) -> Report:
         "node": candidate["cluster"],
         "total": candidate["total"],
         "points": [each["weighted"] for each in candidate["rules"]],
+        "measured": [_format_measured_value(each) for each in candidate["rules"]],
         "room": candidate["room"],
         "present": candidate["present"],
         "tier": candidate["tier"],
     }
+
+
+def _format_measured_value(rule: Report) -> str:
+    """Return the number behind the points of a rule; "" for points without a unit."""
+    if "unit" not in rule:
+        return ""
+    if rule["raw"] is None:
+        return "no data"
+    unit = _UNITS.get(rule["unit"])
+    return f"{rule['raw']:,.6g}" if unit is None else amounts.format_amount(rule["raw"], unit)
 
 
 def _describe_refusals(verdicts: Report, decider: binding_sessions.BindingDecider) -> Report:

@@ -86,6 +86,7 @@ class SchedulingQueue:
     Attributes:
         nominator: the nominated pods.
         incoming: number of pods that entered each queue for each reason.
+        settings, next_flush_seconds: durations, and the monotonic time of the next flush.
     """
 
     def __init__(
@@ -107,20 +108,20 @@ class SchedulingQueue:
             nominator: the cache's nominated pods, so that filters consider them.
         """
         self._clock = clock
-        self._settings = settings or QueueSettings()
+        self.settings = settings or QueueSettings()
         self._on_ready = on_ready
         self._profiles = profiles
-        self._hints = queueing_hints.QueueingHints(profiles, asks=self._settings.asks_hints)
+        self._hints = queueing_hints.QueueingHints(profiles, asks=self.settings.asks_hints)
         self._active = active_queue.ActiveQueue(self._sort_key)
         self._backoff = backoff_queue.BackoffQueue(
             clock,
-            self._settings.initial_backoff_seconds,
-            self._settings.max_backoff_seconds,
+            self.settings.initial_backoff_seconds,
+            self.settings.max_backoff_seconds,
             self._sort_key,
         )
         self._unschedulable = unschedulable_pods.UnschedulablePods()
         self._last_sequence = 0
-        self._next_flush_seconds = clock.monotonic_seconds() + self._settings.flush_interval_seconds
+        self.next_flush_seconds = clock.monotonic_seconds() + self.settings.flush_interval_seconds
         self.nominator = nominated_pods.NominatedPods() if nominator is None else nominator
         self.incoming: Counter[tuple[str, str]] = Counter()
 
@@ -212,7 +213,7 @@ class SchedulingQueue:
         The pod is in flight until `done` or `add_unschedulable` is called for it.
         """
         queued = self._active.pop()
-        if queued is None and self._settings.pops_from_backoff:
+        if queued is None and self.settings.pops_from_backoff:
             queued = self._backoff.pop_early()
             if queued is not None:
                 self.incoming[ACTIVE, POPPED_FROM_BACKOFF] += 1
@@ -348,7 +349,7 @@ class SchedulingQueue:
         Pods whose schedulerName has no profile in `profiles` must be deleted first.
         """
         self._profiles = profiles
-        self._hints = queueing_hints.QueueingHints(profiles, asks=self._settings.asks_hints)
+        self._hints = queueing_hints.QueueingHints(profiles, asks=self.settings.asks_hints)
         self._active.record_event(
             active_queue.ObservedClusterEvent(events.FORCE_ACTIVATE, None, None)
         )
@@ -364,23 +365,22 @@ class SchedulingQueue:
 
     def next_timer_seconds(self) -> float | None:
         """Return the monotonic time at which `run_timers` must be called next, or None."""
-        flush = self._next_flush_seconds if len(self._unschedulable) else None
+        flush = self.next_flush_seconds if len(self._unschedulable) else None
         due = [t for t in (self._backoff.next_completion_seconds(), flush) if t is not None]
         return min(due, default=None)
 
     def run_timers(self) -> None:
         """Move the pods whose backoff has ended, and flush old unschedulable pods.
 
-        The flush runs every `flush_interval_seconds` and requeues pods that have waited longer than
-        `max_unschedulable_seconds`.
+        Every `flush_interval_seconds`, pods are flushed that waited `max_unschedulable_seconds`.
         """
         if len(self._backoff):
             for queued in self._backoff.pop_completed():
                 self._move_to_active(queued, BACKOFF_COMPLETE)
         now_seconds = self._clock.monotonic_seconds()
-        if now_seconds >= self._next_flush_seconds:
-            self._next_flush_seconds = now_seconds + self._settings.flush_interval_seconds
-            before_seconds = now_seconds - self._settings.max_unschedulable_seconds
+        if now_seconds >= self.next_flush_seconds:
+            self.next_flush_seconds = now_seconds + self.settings.flush_interval_seconds
+            before_seconds = now_seconds - self.settings.max_unschedulable_seconds
             for queued in self._unschedulable.list_pods_older_than(before_seconds):
                 self._unschedulable.remove(queued.uid)
                 after_backoff = queueing_hints.QueueingStrategy.AFTER_BACKOFF

@@ -52,6 +52,10 @@ class VersionLog:
         self._problem = ""
         self._read_at_seconds = float("-inf")
         self.event_count = 0
+        if state.current.texts:
+            at = state.current.loaded_at.isoformat()
+            loaded = states.OfferOutcome.LOADED.value
+            self._events.append(debug_forms.VersionEvent(at, loaded, state.current.hash, ""))
         if state.refused is not None:  # the process has started with an earlier version
             self._record(states.OfferOutcome.REFUSED, state.refused.hash, state.refused.details)
         state.listeners.append(self._record_event)

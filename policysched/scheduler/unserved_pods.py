@@ -29,6 +29,14 @@ class UnservedPods:
         """Stop tracking a deleted pod."""
         self._pods.pop(uid, None)
 
+    def __len__(self) -> int:
+        """Return the number of waiting pods."""
+        return len(self._pods)
+
+    def __iter__(self) -> Iterator[objects.Pod]:
+        """Iterate over the waiting pods; they must not change meanwhile."""
+        return iter(self._pods.values())
+
     def count_by_scheduler_name(self) -> Counter[str]:
         """Return the number of waiting pods, keyed by schedulerName."""
         return Counter(pod.spec.scheduler_name for pod in self._pods.values())

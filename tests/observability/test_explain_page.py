@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from policysched.observability.live_page import explain_page
+from tests import builders
 from tests.kube.asynchronous import asynchronous
 from tests.observability import page_answers
 from tests.scheduler import fakes
@@ -42,5 +43,18 @@ async def test_all_clients_together_get_one_explanation_in_two_seconds() -> None
     world.clock.advance(2.0)
     found = await page_answers.ask(make, "explain", pod="default/b")
     assert found["pod"] == "default/b"
-    world.clock.advance(2.0)
     assert (await page_answers.ask_page(make, pod="default/placed")).status == 410
+
+
+@asynchronous
+async def test_a_pod_that_does_not_wait_here_is_said_not_to() -> None:
+    """Of a pod of another scheduler, its schedulerName is known."""
+    world = fakes.World()
+    world.add_pod(builders.make_pod("lost").scheduler_name("mystery"))
+    make = explain_page.ExplainPage(world.scheduler, world.clock).make_page
+    for name, text in (
+        ("lost", b"no profile of this scheduler serves schedulerName `mystery`"),
+        ("gone", b"this scheduler knows no waiting pod of this name"),
+    ):
+        page = await page_answers.ask_page(make, pod=f"default/{name}")
+        assert (page.status, page.body.startswith(text)) == (410, True)

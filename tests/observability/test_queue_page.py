@@ -13,7 +13,7 @@ from tests.scheduler import fakes
 
 
 async def _ask(world: fakes.World, **parameters: str) -> Any:
-    page = queue_page.QueuePage(world.queue, world.clock)
+    page = queue_page.QueuePage(world.scheduler, world.clock)
     return await page_answers.ask(page.make_page, "queue", **parameters)
 
 
@@ -42,6 +42,9 @@ async def test_each_waiting_pod_has_its_queue_and_its_reason() -> None:
         "2026-01-05T12:00:00.000+00:00",
         "2026-01-05T12:01:30.000+00:00",
     )
+    assert (late["rejectedBy"], late["gates"]) == (["Room"], [])
+    assert late["retryAt"] == "2026-01-05T12:05:00.000+00:00"
+    assert pods["default/new"]["retryAt"] == ""
     assert (pods["default/big"]["nominatedNode"], pods["default/big"]["priority"]) == ("n1", 9)
 
 
@@ -58,10 +61,41 @@ async def test_a_pod_in_backoff_has_its_end_and_a_gated_one_its_gate() -> None:
     pods = {each["pod"]: each for each in found["pods"]}
     assert pods["default/fails"]["queue"] == "backoff"
     assert pods["default/fails"]["backoffUntil"] > found["now"]
+    assert pods["default/fails"]["retryAt"] == pods["default/fails"]["backoffUntil"]
+    assert pods["default/gated"]["gates"] == ["wait-for-me"]
+    assert pods["default/gated"]["retryAt"] == ""
     assert (pods["default/gated"]["queue"], pods["default/gated"]["plugins"]) == (
         "gated",
         ["Gates"],
     )
+
+
+@asynchronous
+async def test_the_latest_retry_is_the_first_flush_after_five_minutes() -> None:
+    """The flush runs every 30 seconds."""
+    world = fakes.World()
+    world.add_node("n1", pods=0)
+    world.clock.advance(10.0)
+    world.add_pod(builders.make_pod("late").meta(creation_timestamp="2026-01-05T11:00:00Z"))
+    await world.settle()
+    (late,) = (await _ask(world))["pods"]
+    assert late["createdAt"] == "2026-01-05T11:00:00Z"
+    assert (late["since"], late["retryAt"]) == (
+        "2026-01-05T12:00:10.000+00:00",
+        "2026-01-05T12:05:30.000+00:00",
+    )
+
+
+@asynchronous
+async def test_pods_that_no_profile_serves_are_beside_the_queues() -> None:
+    """With their schedulerName, of which the API server limits neither text nor length."""
+    world = fakes.World()
+    world.add_pod(builders.make_pod("lost").scheduler_name("x" * 1000))
+    world.add_pod(builders.make_pod("lost-too").scheduler_name("mystery"))
+    found = await _ask(world, limit="1")
+    assert (found["pods"], found["unservedCount"]) == ([], 2)
+    assert [each["pod"] for each in found["unserved"]] == ["default/lost"]
+    assert len(found["unserved"][0]["schedulerName"]) < 300
 
 
 @asynchronous
@@ -74,7 +108,7 @@ async def test_the_limit_is_that_of_the_client_and_never_above_a_thousand() -> N
     found = await _ask(world, limit="3")
     assert (len(found["pods"]), found["total"]["active"]) == (3, 300)
     make = query_parameters.answer_query_errors(
-        queue_page.QueuePage(world.queue, world.clock).make_page
+        queue_page.QueuePage(world.scheduler, world.clock).make_page
     )
     assert (await page_answers.ask_page(make, limit="1001")).status == 400
     assert (await page_answers.ask_page(make, queue="active")).status == 400

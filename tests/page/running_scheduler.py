@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import inspect
+import json
 import threading
 from collections.abc import Awaitable, Callable
 from types import SimpleNamespace
@@ -167,6 +169,23 @@ class RunningScheduler:
             work(self.joined)
 
         self.do(run)
+
+    def change_answers(self, path: str, edit: Callable[[Any], None]) -> None:
+        """Let a function edit each answer of the page at `path`."""
+
+        def wrap(joined: Any) -> None:
+            make = joined.pages[path]
+
+            async def make_edited(query: http_server.QueryParameters) -> http_server.HttpPage:
+                made = make(query)
+                page = await made if inspect.isawaitable(made) else made
+                answer = json.loads(page.body)
+                edit(answer)
+                return http_server.make_json_page(answer)
+
+            joined.pages[path] = make_edited
+
+        self.change(wrap)
 
     async def _serve(self, started: threading.Event) -> None:
         self._loop, self._ending = asyncio.get_running_loop(), asyncio.Event()

@@ -77,6 +77,23 @@ def test_the_list_goes_on_where_the_time_ended(tmp_path: pathlib.Path) -> None:
     assert [shown.make_pending(_HastyClock(servers.NOW))["decided"] for _ in range(3)] == [2, 4, 5]
 
 
+@asynchronous
+async def test_points_have_the_number_from_which_they_follow(tmp_path: pathlib.Path) -> None:
+    """With its unit, as in the text; points without a unit have none."""
+    policy = """\
+clusterPolicy shop {
+  for resources in namespace shop
+  score free(cpu) prefer high weight 2 as spare
+  score LeastAllocated(cpu: 1) weight 5 as room
+}
+"""
+    client = servers.PageClient(servers.make_plane_source(planes.make_items(), tmp_path, policy))
+    found = await client.ask("explain", pod="shop/new")
+    names = [rule["name"] for rule in found["rules"]]
+    measured = dict(zip(names, found["ranking"][0]["measured"], strict=True))
+    assert (measured["shop/spare"], measured["shop/room"]) == ("16 cores", "")
+
+
 class _HastyClock(clocks.ManualClock):
     """Time passes by a second whenever it is read."""
 
@@ -257,7 +274,7 @@ def _check_attempt(names: list[str], made: dict[str, Any], told: dict[str, Any])
     assert made["shares"] == told["clusters"]
     replicas = {each["name"]: each["replicas"] for each in told["clusters"]}
     assert made["replicasOf"] == [replicas.get(name) for name in names]
-    same = ("affinity", "feasible", "selection", "division", "error")
+    same = ("affinity", "feasible", "spreadConstraints", "selection", "division", "error")
     assert [made[key] for key in same] == [told[key] for key in same]
 
 

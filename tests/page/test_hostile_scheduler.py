@@ -74,7 +74,7 @@ class _Recorder:
 async def _ask(
     scheduler: scheduler_pages.SchedulerPages, name: str, /, **parameters: str
 ) -> http_server.HttpPage:
-    live = live_answers.LiveAnswers(scheduler, "the scheduler", has_listing=False)
+    live = live_answers.LiveAnswers(scheduler, "the scheduler")
     return await page_answers.ask_page(live.make_pages("/api/")[f"/api/{name}"], **parameters)
 
 

@@ -35,7 +35,8 @@ class LivePages:
         access = debug_client.DebugServerCredentials(str(token_file))
         client = debug_client.DebugClient(url, access)
         self.client = scheduler_client.SchedulerClient(client, str(token_file))
-        api = live_answers.LiveAnswers(self.client, "the scheduler", has_listing=has_listing)
+        listing = live_answers.Listing("beef", "2026-01-05T12:00:00Z") if has_listing else None
+        api = live_answers.LiveAnswers(self.client, "the scheduler", listing=listing)
         self.pages = api.make_pages(local_access.DATA_ROOT)
 
     async def ask_page(self, name: str, /, **parameters: str) -> http_server.HttpPage:
@@ -115,6 +116,9 @@ def test_all_answers_are_those_of_the_scheduler(
         assert (found["pods"], found["nodes"], found["rules"]) == ([], ["n1"], [])
         found = await live.ask("find", text="prod/x")
         assert found["pods"] == ["prod/x"]
+        lost = builders.make_pod("lost").scheduler_name("mystery")
+        await asyncio.to_thread(scheduler.schedule, lost)
+        assert (await live.ask("find", text="lost"))["pods"] == ["default/lost"]
 
     ask()
 
@@ -130,8 +134,9 @@ def test_an_unknown_name_is_status_404_and_names_it(
         node = await live.ask_page("node", name="n9")
         assert (node.status, json.loads(node.body)["error"]) == (404, "`n9`: there is no such node")
         pod = await live.ask_page("explain", pod="default/gone")
-        text = "`default/gone`: no such pod waits for a node"
-        assert (pod.status, json.loads(pod.body)["error"]) == (404, text)
+        text = "`default/gone`: this scheduler knows no waiting pod of this name"
+        assert pod.status == 404
+        assert json.loads(pod.body)["error"].startswith(text)
 
     ask()
 
@@ -182,6 +187,22 @@ def test_with_a_listing_other_paths_answer_about_nodes(token_file: pathlib.Path)
     assert not {"/api/cluster", "/api/node", "/api/find", "/api/explain"} & set(live.pages)
 
 
+def test_with_a_listing_a_newer_pod_is_explained_by_the_scheduler(
+    scheduler: running_scheduler.RunningScheduler, token_file: pathlib.Path
+) -> None:
+    """The status has the policies and the time of the listing beside those of the scheduler."""
+
+    @asynchronous
+    async def ask() -> None:
+        live = LivePages(scheduler.url, token_file, has_listing=True)
+        status = await live.ask("status")
+        assert status["listing"] == {"hash": "beef", "at": "2026-01-05T12:00:00Z"}
+        assert status["hash"] == "900d"
+        assert (await live.ask("now", pod="default/late"))["feasible"] == 0
+
+    ask()
+
+
 @pytest.mark.parametrize(
     "name, parameters, problem",
     [
@@ -192,7 +213,7 @@ def test_with_a_listing_other_paths_answer_about_nodes(token_file: pathlib.Path)
         pytest.param("records", {"pod": "x" * 600}, "too long", id="long"),
         pytest.param("records", {}, "missing", id="missing"),
         pytest.param("node", {"name": "no"}, "there is no such node", id="node"),
-        pytest.param("explain", {"pod": "default/a"}, "no such pod waits", id="placed pod"),
+        pytest.param("explain", {"pod": "default/a"}, "knows no waiting pod", id="placed pod"),
         pytest.param("find", {"text": ""}, "missing", id="empty"),
     ],
 )

@@ -51,8 +51,15 @@ async def test_versions_and_refusals_are_remembered() -> None:
     assert [(each["outcome"], each["hash"]) for each in found["events"]] == [
         ("loaded", "beef"),
         ("refused", "bad0"),
+        ("loaded", "900d"),
     ]
     assert found["events"][1]["at"] == "2026-01-05T12:01:00+00:00"
+    state.record_loaded_version(_version("900d", minutes=3))
+    found = await _ask(log)
+    assert [each["at"] for each in found["events"] if each["hash"] == "900d"] == [
+        "2026-01-05T12:02:00+00:00",
+        "2026-01-05T12:00:00+00:00",
+    ]
 
 
 @asynchronous

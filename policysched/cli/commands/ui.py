@@ -27,6 +27,7 @@ from policysched.cli.render import output
 from policysched.cli.subcommands import ui_sources
 
 if TYPE_CHECKING:
+    from policysched.observability.live_page import live_answers
     from policysched.page import page_source
     from policysched.serving import http_server
 
@@ -193,8 +194,18 @@ def _follow_scheduler(
     client = scheduler_client.SchedulerClient(asked, args.token_file)
     fast_exit.keep_until_exit(client)  # the end does not wait for requests that wait for rows
     source = scheduler_source.SchedulerSource(client.origin, listing)
-    pages = live_answers.LiveAnswers(client, source.title, has_listing=has_listing)
+    described = None if listing is None else _describe_listing(listing)
+    pages = live_answers.LiveAnswers(client, source.title, listing=described)
     return source, pages.make_pages(local_access.DATA_ROOT)
+
+
+def _describe_listing(listing: page_source.PageSource) -> live_answers.Listing:
+    """Return the policies and the time of a listing that has just been made."""
+    from policysched import clock as clocks  # noqa: PLC0415 - not needed for `--help`
+    from policysched.observability.live_page import live_answers  # noqa: PLC0415 - as above
+
+    policy_hash = str(listing.get_view().answers.make_status()["hash"])
+    return live_answers.Listing(policy_hash, clocks.SystemClock().now().isoformat())
 
 
 def _make_source(args: argparse.Namespace, folder: pathlib.Path) -> page_source.PageSource:

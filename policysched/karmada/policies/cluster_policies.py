@@ -218,10 +218,11 @@ class ClusterPolicies:
         """Return the columns in which rules see the clusters, with the samples of metrics."""
         return self._rows.take_snapshot_of_clusters(clusters)
 
-    def iterate_groups(self) -> Iterator[tuple[str, checked_cluster.OrderedClusterGroup]]:
-        """Yield each group of clusters with the name of its policy."""
-        for (policy, _), (group, _) in self._groups.items():
-            yield policy, group
+    def iterate_placements(self) -> Iterator[tuple[str, checked_cluster.ClusterPlacement]]:
+        """Yield the placement statements of each policy that has some, with its name."""
+        for policy, _ in self._policies:
+            if policy.clusters is not None:
+                yield policy.name, policy.clusters
 
     def make_binding_view(
         self, binding: objects.Binding, clusters: snapshot.ControlPlaneSnapshot

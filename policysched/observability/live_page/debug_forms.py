@@ -142,6 +142,11 @@ class WaitingPod(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
         plugins: the plugins that rejected it in the last attempt, or that gate it.
         message: of the last failed attempt; "" before the first.
         nominated_node: node on which preemption makes room; "" if there is none.
+        created_at: when it was created, ISO 8601; "" if this is unknown.
+        retry_at: when it is tried again at the latest, ISO 8601; "" if it is ready, or gated.
+        rejected_by: the rules (`POLICY/RULE`) and plugins that rejected nodes in its last kept
+            decision, those that rejected the most first.
+        gates: the names of its scheduling gates.
     """
 
     pod: str
@@ -155,6 +160,17 @@ class WaitingPod(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     plugins: list[str]
     message: str
     nominated_node: str
+    created_at: str = ""
+    retry_at: str = ""
+    rejected_by: list[str] = []
+    gates: list[str] = []
+
+
+class UnservedPod(msgspec.Struct, frozen=True, rename="camel"):
+    """A pod without a node whose schedulerName has no profile here."""
+
+    pod: str
+    scheduler_name: str
 
 
 class QueueDocument(msgspec.Struct, frozen=True, rename="camel"):
@@ -165,12 +181,16 @@ class QueueDocument(msgspec.Struct, frozen=True, rename="camel"):
         in_flight: number of pods that are being scheduled or bound.
         total: number of waiting pods, keyed by the name of the queue.
         pods: at most as many as were asked for.
+        unserved_count: number of pods without a node whose schedulerName has no profile here.
+        unserved: these pods, at most as many as were asked for.
     """
 
     now: str
     in_flight: int
     total: dict[str, int]
     pods: list[WaitingPod]
+    unserved_count: int = 0
+    unserved: list[UnservedPod] = []
 
 
 class NamedText(msgspec.Struct, frozen=True):

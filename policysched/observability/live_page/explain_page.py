@@ -39,11 +39,16 @@ class ExplainPage:
         """
         query_parameters.check_names(query, ("pod",))
         pod, now_seconds = query.get_one("pod"), self._clock.monotonic_seconds()
-        if now_seconds - self._made_at_seconds < PAUSE_SECONDS:
-            return self._made if pod == self._pod else _BUSY
+        is_pause = now_seconds - self._made_at_seconds < PAUSE_SECONDS
+        if is_pause and pod == self._pod:
+            return self._made
         info = self._find_waiting_pod(pod)
         if info is None:  # status 404 would say that the process is older than this page
-            return http_server.HttpPage(b"no such pod waits for a node\n", status=_GONE)
+            return http_server.HttpPage(
+                f"{self._describe_unknown_pod(pod)}\n".encode(), status=_GONE
+            )
+        if is_pause:
+            return _BUSY
         self._pod, self._made_at_seconds = pod, now_seconds
         self._made = self._explain(info)
         return self._made
@@ -51,6 +56,19 @@ class ExplainPage:
     def _find_waiting_pod(self, key: str) -> pod_shape.PodInfo | None:
         queues = self._scheduler.queue.iterate_queues()
         return next((queued.info for _, queued in queues if queued.info.key == key), None)
+
+    def _describe_unknown_pod(self, key: str) -> str:
+        unserved = self._scheduler.events.pods.unserved
+        found = next((pod for pod in unserved if pod.key == key), None)
+        if found is None:
+            return (
+                "this scheduler knows no waiting pod of this name; it may have a node, have ended, "
+                "or not exist"
+            )
+        return (
+            f"no profile of this scheduler serves schedulerName `{found.spec.scheduler_name}`, so "
+            "it does not schedule the pod"
+        )
 
     def _explain(self, info: pod_shape.PodInfo) -> http_server.HttpPage:
         from policysched.observability.live_page import pod_verdicts  # noqa: PLC0415 - imports the compiler

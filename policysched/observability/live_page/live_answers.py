@@ -38,16 +38,32 @@ _POD_KEY = re.compile(r"[^/\s]+/[^/\s]+")
 _Document = TypeVar("_Document")
 
 
+class Listing(msgspec.Struct, frozen=True, rename="camel"):
+    """A listing of the cluster beside its scheduler.
+
+    Attributes:
+        hash: the version of the policies that decide about it; "" without policies.
+        at: time of the listing, ISO 8601.
+    """
+
+    hash: str
+    at: str
+
+
 class LiveAnswers:
     """Answers about one scheduler."""
 
     def __init__(
-        self, scheduler: scheduler_pages.SchedulerPages, title: str, *, has_listing: bool
+        self,
+        scheduler: scheduler_pages.SchedulerPages,
+        title: str,
+        *,
+        listing: Listing | None = None,
     ) -> None:
         """Ask `scheduler`; with a listing, its own answers about nodes, pods and names are used."""
         self._scheduler = scheduler
         self._title = title
-        self._has_listing = has_listing
+        self._listing = listing
         self._nodes: debug_forms.NodeColumnsForm | None = None
         self._nodes_generation = 0
 
@@ -61,8 +77,9 @@ class LiveAnswers:
             "queue": route(lambda _: self._read_queue()),
             "versions": route(lambda _: self._read_versions()),
             "policies": route(self._make_policies),
+            "now": route(self._make_explanation, needs=("pod",)),
         }
-        if not self._has_listing:
+        if self._listing is None:
             routes |= {
                 "cluster": route(self._make_cluster, takes=("since",)),
                 "node": route(self._make_node, needs=("name",)),
@@ -96,7 +113,7 @@ class LiveAnswers:
         return {
             **fixed,
             "version": found.version,
-            "generation": 1 if self._has_listing else found.generation,
+            "generation": found.generation if self._listing is None else 1,
             "nodes": found.nodes,
             "placed": found.placed,
             "pending": sum(found.pending.values()),
@@ -105,7 +122,7 @@ class LiveAnswers:
             "hash": found.hash,
             "decisions": found.decisions,
             "problem": "",
-            "hasListing": self._has_listing,
+            "listing": self._listing,
             "scheduler": found,
         }
 
@@ -216,7 +233,10 @@ class LiveAnswers:
         )
         matches = name_matches.find_all_matches(
             text,
-            pods=(each.pod for each in waiting.pods),
+            pods=[
+                *(each.pod for each in waiting.pods),
+                *(each.pod for each in waiting.unserved),
+            ],
             nodes=[] if self._nodes is None else self._nodes.names,
             rules=(rule.name for profile in rules.profiles for rule in profile.rules),
         )
@@ -235,7 +255,7 @@ _UNKNOWN_STATUS: dict[str, Any] = {
     "policies": [],
     "hash": "",
     "decisions": 0,
-    "hasListing": False,
+    "listing": None,
     "scheduler": None,
 }
 """The status of a scheduler without /debug/status."""

@@ -20,7 +20,7 @@ const DecisionsView = makeLazy(() => import("./views/decisions.js"), "DecisionsV
 const PoliciesView = makeLazy(() => import("./views/policies.js"), "PoliciesView");
 const EditView = makeLazy(() => import("./views/edit.js"), "EditView");
 const QueueView = makeLazy(() => import("./views/queue.js"), "QueueView");
-const Records = makeLazy(() => import("./views/records.js"), "Records");
+const ListedPodView = makeLazy(() => import("./views/records.js"), "ListedPodView");
 const RecordsView = makeLazy(() => import("./views/records.js"), "RecordsView");
 const TokenForm = makeLazy(() => import("./views/token.js"), "TokenForm");
 const VersionsView = makeLazy(() => import("./views/versions.js"), "VersionsView");
@@ -79,7 +79,7 @@ function Page() {
       ${needsToken && html`<${TokenForm} problem=${problem} onToken=${refresh} />`}
       ${status && !needsToken && html`<${Guarded} address=${route.address}><${View} route=${route} status=${status} problem=${problem} /><//>`}
     </main>
-    ${areKeysShown && html`<${KeyList} onClose=${() => setAreKeysShown(false)} />`}
+    ${areKeysShown && html`<${KeyList} status=${status} onClose=${() => setAreKeysShown(false)} />`}
   `;
 }
 
@@ -148,9 +148,9 @@ function View({ route, status, problem }) {
     case "cluster":
       return html`<${ClusterView} options=${route.options} generation=${generation} />`;
     case "pods":
-      if (isFollowed && !status.hasListing) return html`<${RecordsView} pod=${rest.join("/")} status=${status} />`;
-      return html`<${PodView} pod=${rest.join("/")} options=${route.options} generation=${generation} />
-        ${isFollowed && html`<h2>Decided by the scheduler</h2><${Records} pod=${rest.join("/")} status=${status} />`}`;
+      if (!isFollowed) return html`<${PodView} pod=${rest.join("/")} options=${route.options} generation=${generation} />`;
+      if (!status.listing) return html`<${RecordsView} pod=${rest.join("/")} status=${status} />`;
+      return html`<${ListedPodView} pod=${rest.join("/")} options=${route.options} generation=${generation} status=${status} />`;
     case "bindings":
       return html`<${BindingView} binding=${rest.join("/")} options=${route.options} generation=${generation} />`;
     case "nodes":
@@ -177,11 +177,10 @@ function View({ route, status, problem }) {
 }
 
 /** Returns the keys and what they do. */
-function listKeys() {
+function listKeys(status) {
   return [
     ["/", `find a ${words.pod}, a ${words.node} or a rule`],
-    ...VIEWS.map(([path, title, key]) => [`g ${key}`, path === "cluster" ? words.map : title]),
-    ...OF_SCHEDULER.map(([, title, key]) => [`g ${key}`, `${title}, of a running scheduler`]),
+    ...listViews(status).map(([path, title, key]) => [`g ${key}`, path === "cluster" ? words.map : title]),
     ["t", "map or table of the cluster"],
     ["arrows, Home, End, Enter", `move on the map, and open the ${words.node}`],
     ["Ctrl Space, Ctrl Enter", "in the editor: complete, plan"],
@@ -191,7 +190,7 @@ function listKeys() {
   ];
 }
 
-function KeyList({ onClose }) {
+function KeyList({ status, onClose }) {
   const close = useRef(null);
   useEffect(() => {
     const before = document.activeElement;
@@ -200,7 +199,7 @@ function KeyList({ onClose }) {
   }, []);
   return html`<div class="keys" role="dialog" aria-label="Keys">
     <table>
-      ${listKeys().map(([key, text]) => html`<tr><th scope="row"><kbd>${key}</kbd></th><td>${text}</td></tr>`)}
+      ${listKeys(status).map(([key, text]) => html`<tr><th scope="row"><kbd>${key}</kbd></th><td>${text}</td></tr>`)}
     </table>
     <button ref=${close} onClick=${onClose}>Close</button>
   </div>`;

@@ -7,6 +7,7 @@ import { showText } from "./visible.js";
 const WITH_NAME = 60;
 const WITH_HEIGHT = 12;
 const WITH_AMOUNT = [150, 80];
+const WITH_LETTER_ABOVE = 48;
 const LARGEST_LETTER = 11;
 const TINT = 0.3;
 const DIMMED = 0.12;
@@ -106,7 +107,8 @@ function drawCross(pen, x, y, w, h, style) {
 }
 
 function drawNames(pen, [x, y], [w, h], name, describe, style) {
-  drawName(pen, name, x, y + h / 2, w - 1, style);
+  const indent = h < WITH_LETTER_ABOVE ? LARGEST_LETTER : 0; // beside the letter rather than over it
+  drawName(pen, name, x + indent, y + h / 2, w - 1 - indent, style);
   if (w >= WITH_AMOUNT[0] && h >= WITH_AMOUNT[1]) drawName(pen, describe(), x, y + h / 2 + 18, w - 1, style);
 }
 

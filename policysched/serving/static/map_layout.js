@@ -9,6 +9,8 @@ const SIZES = [
 /** A map is at most this high, unless its tiles are the smallest: browsers limit the size of a canvas. */
 const HIGHEST = 8000;
 const HEADER = 26;
+/** Longer numbers in names of nodes are compared as texts. */
+const MOST_DIGITS = 12;
 const GAP = 14;
 const NARROWEST_GROUP = 240;
 /** Tiles of this width and more use up the width of their group. */
@@ -70,15 +72,23 @@ export function findNodeAt(map, x, y) {
   return -1;
 }
 
-/** Returns the groups of the nodes by a label, sorted by name; without a label, one group. */
+/**
+ * Returns the groups of the nodes by a label; without a label, one group. Groups and nodes are sorted
+ * by name, with numbers by their value: `node-3` before `node-12`.
+ */
 export function groupNodes(cluster, key) {
   const label = cluster.labels[key];
-  if (label === undefined) {
-    return [{ name: `all ${words.node}s`, members: cluster.names.map((_, index) => index) }];
-  }
+  const nodes = sortByName(cluster.names);
+  if (label === undefined) return [{ name: `all ${words.node}s`, members: nodes }];
   const groups = label.values.map((value) => ({ name: `${value || '""'}`, members: [] }));
   const without = { name: `without ${key}`, members: [] };
-  label.of.forEach((value, index) => (groups[value] ?? without).members.push(index));
+  for (const node of nodes) (groups[label.of[node]] ?? without).members.push(node);
   groups.sort((one, other) => one.name.localeCompare(other.name, "en", { numeric: true }));
   return [...groups, without].filter((group) => group.members.length > 0);
+}
+
+/** Returns the indices of names in their order; it compares texts, because a collator takes ten times as long. */
+function sortByName(names) {
+  const keys = names.map((name) => name.replace(/\d+/g, (digits) => digits.padStart(MOST_DIGITS, "0")));
+  return names.map((_, index) => index).sort((one, other) => (keys[one] < keys[other] ? -1 : 1));
 }

@@ -63,3 +63,8 @@ export function formatAge(since, now) {
 export function formatTime(time) {
   return new Date(time).toLocaleTimeString("en-GB");
 }
+
+/** Returns an ISO 8601 time as `28 Nov 2026, 10:05:00`, in the time zone of the reader. */
+export function formatMoment(time) {
+  return time === "" ? "an unknown time" : new Date(time).toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "medium" });
+}

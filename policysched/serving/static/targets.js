@@ -2,6 +2,10 @@
 
 import { formatCount, formatNumber } from "./numbers.js";
 
+const MOST_CHOSEN = 5;
+/** Karmada's number for "nothing limits the replicas". */
+export const NO_LIMIT = 2 ** 31 - 1;
+
 /** Returns `member1:2, member2:5`; a resource without replicas has only names. */
 export function formatTargets(targets) {
   return targets.map(({ name, replicas }) => (replicas ? `${name}:${formatNumber(replicas)}` : name)).join(", ") || "none";
@@ -24,6 +28,19 @@ export function describeComparison({ replicas, isSelected, present }) {
   const why = isSelected ? "it is chosen, but gets no replica" : "other clusters are chosen";
   const next = `${describeShare(replicas)}${replicas === null ? `: ${why}` : ""}`;
   return present === null ? next : `${next}; it has ${describeReplicas(present)} now`;
+}
+
+/** Returns the points and the capacity of a cluster that passes and is not chosen, beside the chosen ones. */
+export function describeChoice({ points, room, isSelected }, { ranking, selection }) {
+  if (isSelected || !points || !selection) return "";
+  const chosen = ranking.filter(({ node }) => selection.clusters.includes(node)).slice(0, MOST_CHOSEN);
+  const others = selection.clusters.length - chosen.length;
+  const texts = chosen.map((each) => `${each.node} (${describeStrength(each.total, each.room)})`);
+  return `it has ${describeStrength(points.total, room)}; chosen are ${texts.join(", ")}${others > 0 ? ` and ${formatNumber(others)} more` : ""}: ${selection.how}`;
+}
+
+function describeStrength(total, room) {
+  return `${formatCount(total, "point")}${room === NO_LIMIT ? "" : `, capacity for ${formatCount(room, "replica")}`}`;
 }
 
 /** A resource without replicas, such as a ConfigMap, is on a cluster with 0 of them. */

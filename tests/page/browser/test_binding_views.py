@@ -73,8 +73,11 @@ def test_a_plan_names_the_bindings_that_an_edit_moves(ui: str, open_page: OpenPa
         page.wait_for_selector("h3:has-text('1 binding would move to other clusters')")
         assert "shop: clusterGroup: changes 1 binding" in page.inner_text(".edits")
         assert "a:8 → b:8\nloses a; gains b" in page.inner_text(".changes")
-        width = "cell => cell.getBoundingClientRect().width"
-        assert page.eval_on_selector(".changes td:nth-child(3)", width) > 200  # a list of clusters
+        page.wait_for_selector(".changes p:has-text('by shop: clusterGroup')")
+        for width in (390, 1280):
+            page.set_viewport_size({"width": width, "height": 800})
+            hidden = "region => region.scrollWidth - region.clientWidth"
+            assert page.eval_on_selector(".plan .scrolls", hidden) == 0
         page.click("text=show on the map")
         page.wait_for_selector(".legend:has-text('newly chosen')")
         page.fill("#find", "grouped")
@@ -122,6 +125,77 @@ def test_weights_of_clusters_are_a_column(ui: str, open_page: OpenPage) -> None:
         assert "weights" not in page.inner_text(".advice")
 
 
+SPREAD = """\
+clusterPolicy shop {
+  for resources in namespace shop
+  spreadConstraint by cluster minGroups 2 maxGroups 2
+  replicas Divided Aggregated
+  score LeastAllocated(cpu: 1) weight 5 as room
+}
+"""
+
+
+@pytest.fixture
+def spread(write_cluster: WriteCluster, serve: Serve, tmp_path: pathlib.Path) -> Iterator[str]:
+    """The URL of three clusters, of which a policy lets each binding have two."""
+    clusters = [
+        planes.make_cluster(name, cpu) for name, cpu in (("a", "9"), ("b", "8"), ("c", "2"))
+    ]
+    open_placement: dict[str, Any] = {"replicaScheduling": None}
+    bindings = [
+        planes.make_binding(name, replicas, **open_placement)
+        for name, replicas in (("fits", 9), ("large", 40))
+    ]
+    (tmp_path / "test.policy").write_text(SPREAD)
+    with serve(
+        "--cluster", write_cluster([*clusters, *bindings]), "--policies", str(tmp_path)
+    ) as url:
+        yield url
+
+
+def test_statements_that_choose_clusters_are_named_with_their_lines(
+    spread: str, open_page: OpenPage
+) -> None:
+    """Also among the rules of the policies, and beside a cluster that passes and is not chosen."""
+    with open_page(spread) as opened:
+        page = opened.open_view("#/bindings/shop/fits?node=c")
+        shown = page.inner_text("main")
+        assert "clusterPolicy shop defines the spread constraints" in shown
+        assert "it has 250 points, capacity for 2 replicas; chosen are a (440 points" in shown
+        assert "b (435 points, capacity for 8 replicas): the best by cluster (2 to 2)" in shown
+        assert (
+            "spread constraints: by cluster (2 to 2), from shop/spreadConstraint by cluster"
+            in shown
+        )
+        assert page.inner_text(".comparison thead").split() == [
+            "rule",
+            "a",
+            "b",
+            "difference",
+            "weight",
+        ]
+        page.click("section a:has-text('shop/spreadConstraint by cluster')")
+        page.wait_for_selector("li.chosen:has-text('spreadConstraint by cluster minGroups 2')")
+        assert "shop/replicas" in page.inner_text(".rules")
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_a_binding_without_room_says_who_asks_for_how_many_clusters(
+    spread: str, open_page: OpenPage, width: int
+) -> None:
+    """With the capacity of all clusters together; a binding without clusters can lose none."""
+    with open_page(spread, width) as opened:
+        page = opened.open_view("#/bindings/shop/large")
+        shown = page.inner_text("main")
+        assert "no enough resource when selecting 2 clusters" in shown
+        assert "a scheduler tries again" in shown
+        assert "leaves its clusters" not in shown
+        assert "How clusters would be chosen" in shown
+        assert "have room for 19 replicas together, and the binding has 40" in shown
+        hidden = "region => region.scrollWidth - region.clientWidth"
+        assert page.eval_on_selector("[aria-label='Clusters that pass']", hidden) == 0
+
+
 def test_a_cluster_has_the_bindings_that_a_decision_would_change(
     ui: str, open_page: OpenPage
 ) -> None:
@@ -137,6 +211,16 @@ def test_a_cluster_has_the_bindings_that_a_decision_would_change(
         assert "shop/stays" not in page.inner_text(".targets")
         page.click("a:has-text('All changes')")
         page.wait_for_selector("h1:has-text('Pending bindings')")
+
+
+def test_the_list_of_keys_has_only_views_that_exist(ui: str, open_page: OpenPage) -> None:
+    """A control plane has neither decisions nor versions."""
+    with open_page(ui) as opened:
+        opened.open_view("#/cluster").keyboard.press("?")
+        keys = opened.page.inner_text("[role=dialog]")
+        assert "g w" in keys
+        assert "g d" not in keys
+        assert "g v" not in keys
 
 
 def test_hostile_names_are_only_text(

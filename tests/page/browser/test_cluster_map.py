@@ -251,3 +251,46 @@ def make_zones(count: int) -> list[dict[str, Any]]:
         )
         for number in range(count)
     ]
+
+
+def test_numbers_in_names_are_sorted_by_their_value(demo_url: str, open_page: OpenPage) -> None:
+    """On the map and in the table, in each group."""
+    names = ["node-0", "node-12", "node-3", "web"]
+    with open_page(demo_url) as opened:
+        groups = opened.page.evaluate(
+            """async (names) => {
+              const { groupNodes } = await import("./map_layout.js");
+              const labels = { zone: { values: ["a", "b"], of: [0, 0, 0, 1] } };
+              return ["zone", "-"].map((key) =>
+                groupNodes({ names, labels }, key).map(({ members }) => members));
+            }""",
+            names,
+        )
+        assert groups == [[[0, 2, 1], [3]], [[0, 2, 1, 3]]]
+
+
+def test_a_name_is_beside_the_letter_of_its_tile(demo_url: str, open_page: OpenPage) -> None:
+    """In tiles that are too low for both, the letter of the legend stays readable."""
+    with open_page(demo_url) as opened:
+        corners = opened.page.evaluate(
+            """async () => {
+              const { draw } = await import("./map_canvas.js");
+              const entry = { colour: "#ffffff", letter: "M", isDimmed: false };
+              const look = {
+                entryOf: () => entry, shareOf: () => null, isCrossed: () => false,
+                isTinted: false, describe: () => "",
+              };
+              const group = { x: 0, y: 0, width: 84, perRow: 1, members: [0] };
+              return ["member-cluster", ""].map((name) => {
+                const canvas = document.createElement("canvas");
+                Object.assign(canvas.style, { width: "84px", height: "62px" });
+                document.body.append(canvas);
+                const map = { tile: [84, 36], height: 62, groups: [group] };
+                draw(canvas, map, { names: [name] }, look);
+                const pen = canvas.getContext("2d");
+                return [...pen.getImageData(3, 26, 8, 16).data].join();
+              });
+            }"""
+        )
+        assert corners[0] == corners[1]
+        assert len(set(corners[0].split(","))) > 1

@@ -6,6 +6,7 @@ import json
 import pathlib
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
+from typing import Any
 
 import pytest
 
@@ -96,7 +97,7 @@ def test_an_unknown_pod_says_so(
     with follow(scheduler) as url, open_page(url, has_failures=True) as opened:
         page = opened.open_view("#/pods/default/unknown")
         page.wait_for_selector("main:has-text('has no record of an attempt')")
-        page.wait_for_selector("main:has-text('no such pod waits for a node')")
+        page.wait_for_selector("main:has-text('knows no waiting pod of this name')")
 
 
 def test_a_record_counts_the_nodes_of_each_filter(
@@ -107,6 +108,55 @@ def test_a_record_counts_the_nodes_of_each_filter(
         page = opened.open_view("#/pods/default/late")
         page.wait_for_selector("p:has-text('in the queue'):has-text('after 1 attempt')")
         page.wait_for_selector("tr:has-text('Room'):has-text('Too many pods') a[href='#/nodes/n1']")
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_points_of_a_record_are_below_their_node(
+    scheduler: running_scheduler.RunningScheduler, follow: Follow, open_page: OpenPage, width: int
+) -> None:
+    """In each width, the points of a node begin at the same place as its name."""
+    nodes = ["n1", "n2", "gke-prod-pool-1-abcd1234-x3", "n4"]
+
+    def add_points(answer: Any) -> None:
+        for record in answer.get("decisions", ()):  # rows have none
+            record |= {
+                "best": nodes,
+                "scores": {node: {"web/room": 7, "total": 7} for node in nodes},
+            }
+
+    scheduler.change_answers("/debug/decisions", add_points)
+    with follow(scheduler) as url, open_page(url, width) as opened:
+        page = opened.open_view("#/pods/default/a")
+        page.wait_for_selector(".comparison")
+        rows = page.eval_on_selector_all(
+            ".comparison tr",
+            """(rows) => rows.map((row) =>
+              [...row.children].slice(1).map((cell) => cell.getBoundingClientRect().left))""",
+        )
+        assert rows == [rows[0]] * 3
+
+
+def test_names_of_rules_stay_whole_beside_their_counts(
+    scheduler: running_scheduler.RunningScheduler, follow: Follow, open_page: OpenPage
+) -> None:
+    """The rules that reject the most nodes are first, with the begin of the count."""
+    name = "web-frontend/disk-of-the-right-kind"
+
+    def count(answer: Any) -> None:
+        [profile] = answer["profiles"]
+        fast, _ = profile["rules"]
+        many = {"name": name, "attempts": 12_345, "rejected": 1_234_567}
+        profile["rules"] = [{**fast, "attempts": 1, "rejected": 2}, {**fast, **many}]
+
+    scheduler.change_answers("/debug/rules", count)
+    with follow(scheduler) as url, open_page(url) as opened:
+        page = opened.open_view("#/policies")
+        page.wait_for_selector(".rules p:has-text('this version was loaded, 5 Jan 2026')")
+        table = page.inner_text(".rules .rejects tbody").split()
+        assert table == [name, "1,234,567", "12,345", "web/fast", "2", "1"]
+        page.wait_for_selector("p:has-text('rejected 2 nodes in 1 attempt')")
+        link = page.locator(f".rules h2 + table a:has-text('{name}')")
+        assert link.bounding_box()["height"] < 50
 
 
 def test_decisions_arrive_while_the_page_is_open(
@@ -153,7 +203,7 @@ def test_queues_follow_the_scheduler(
         page = opened.open_view("#/pending")
         assert "Too many pods" in page.inner_text("tbody")
         scheduler.schedule(builders.make_pod("gated").gates("wait"))
-        page.wait_for_selector("tr:has-text('default/gated'):has-text('Gates')")
+        page.wait_for_selector("tr:has-text('default/gated'):has-text('held back by wait')")
         page.click("nav a:has-text('gated 1')")
         page.wait_for_selector("tbody tr:only-child:has-text('default/gated')")
 
@@ -162,6 +212,80 @@ def test_queues_follow_the_scheduler(
 
         scheduler.do(delete)
         page.wait_for_selector("nav a:has-text('gated 0')")
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_pods_with_the_same_reason_are_one_row(
+    scheduler: running_scheduler.RunningScheduler, follow: Follow, open_page: OpenPage, width: int
+) -> None:
+    """With how long they wait, and the rule that rejects them; no word is cut off."""
+
+    def edit(answer: Any) -> None:
+        names = ["web-frontend/disk-of-the-right-kind", "TaintToleration", "PodTopologySpread"]
+        for number, pod in enumerate(answer["pods"]):
+            pod["rejectedBy"] = names
+            pod["createdAt"] = f"2026-01-05T11:{50 + number}:00Z"
+
+    scheduler.schedule("late-too")
+    scheduler.change_answers("/debug/queue", edit)
+    with follow(scheduler) as url, open_page(url, width) as opened:
+        page = opened.open_view("#/pending")
+        text = page.inner_text("tbody tr:only-child")
+        for part in ("2 pods", "default/late-too", "up to 11 min", "in 5 min", "Too many pods"):
+            assert part in text
+        assert (
+            page.get_attribute("tbody td a", "href")
+            == "#/rules/web-frontend/disk-of-the-right-kind"
+        )
+        assert page.evaluate("document.querySelector('.scrolls').scrollWidth") <= width
+
+
+def test_a_pod_of_another_scheduler_is_named_beside_the_queues(
+    scheduler: running_scheduler.RunningScheduler, follow: Follow, open_page: OpenPage
+) -> None:
+    """Its view says that no profile serves it."""
+    scheduler.schedule(builders.make_pod("lost").scheduler_name("mystery"))
+    with follow(scheduler) as url, open_page(url, has_failures=True) as opened:
+        page = opened.open_view("#/pending")
+        page.wait_for_selector("h2:has-text('1 pod without a node that no profile here serves')")
+        page.click("tr:has-text('mystery') a:has-text('default/lost')")
+        page.wait_for_selector("main:has-text('serves schedulerName `mystery`')")
+
+
+@pytest.mark.parametrize(
+    "pod, texts",
+    [
+        ("late", ("in the queue", "(version beef); the scheduler uses version 900d")),
+        ("gone", ("in it: no such pod", "knows no waiting pod of this name")),
+    ],
+)
+def test_a_pod_beside_a_listing_has_also_what_the_scheduler_knows(
+    scheduler: running_scheduler.RunningScheduler,
+    follow: Follow,
+    open_page: OpenPage,
+    pod: str,
+    texts: tuple[str, ...],
+) -> None:
+    """Its queue, whether the policies differ, and all that is known if the listing lacks it."""
+
+    def add_listing(route: Any) -> None:
+        answer = route.fetch()
+        listing = {"hash": "beef", "at": "2026-01-05T12:00:00Z"}
+        route.fulfill(response=answer, json={**answer.json(), "listing": listing})
+
+    def explain(route: Any) -> None:
+        if pod == "gone":
+            route.fulfill(status=404, json={"error": "no such pod"})
+        else:
+            route.continue_()
+
+    with follow(scheduler) as url, open_page(url, has_failures=True) as opened:
+        opened.page.route("**/api/status", add_listing)
+        opened.page.route("**/api/explain?*", explain)
+        page = opened.open_view(f"#/pods/default/{pod}")
+        for text in texts:
+            page.wait_for_selector(f"main:has-text('{text}')")
+        page.wait_for_selector("main:has-text('d old')")
 
 
 def test_a_refused_version_shows_its_errors_and_a_rollback_ends_it(
@@ -174,13 +298,20 @@ def test_a_refused_version_shows_its_errors_and_a_rollback_ends_it(
         page.wait_for_selector(
             f".banner:has-text('version bad0 is refused: error[PS001]: {VISIBLE}')"
         )
+        assert "(a:1)" in page.inner_text(".banner")
         page.click(".banner a:has-text('details')")
         page.wait_for_selector("section.refused pre:has-text('--> a:1')")
         texts = (source.SourceText("web.policy", f"# {HOSTILE}"),)
         loaded = states.VersionInUse("beef", texts, builders.EPOCH)
         scheduler.change(lambda joined: joined.policies.record_loaded_version(loaded))
         page.wait_for_selector(".banner:has-text('bad0')", state="detached")
-        page.wait_for_selector("section.version:has-text('beef'):has-text('in use')")
+        page.wait_for_selector(
+            "section.version:has-text('beef'):has-text('in use since 5 Jan 2026')"
+        )
+        page.wait_for_selector(
+            "section.version:has-text('900d'):has-text('last loaded 5 Jan 2026')"
+        )
+        page.wait_for_selector(".events li:last-child:has-text('900d came into use')")
         page.click("section.version button:has-text('beef')")
         page.wait_for_selector(f"pre:has-text('# {VISIBLE}')")
         page.click("section.version button:has-text('900d')")
@@ -189,6 +320,19 @@ def test_a_refused_version_shows_its_errors_and_a_rollback_ends_it(
         assert f"+ # {VISIBLE}" in shown
         assert "beef in use" in page.inner_text("header")
         assert page.query_selector("img") is None
+
+
+def test_errors_of_a_refused_version_are_whole_on_a_phone(
+    scheduler: running_scheduler.RunningScheduler, follow: Follow, open_page: OpenPage
+) -> None:
+    """Long lines go on in the next line, so that the file and the line are visible."""
+    text = f"error[PS001]: {'no such word ' * 20}\n  --> {'policies/' * 20}web.policy:1:2"
+    refusal = versions.VersionRefusal("bad0", "oh", text, ValueError())
+    scheduler.change(lambda joined: joined.policies.record_refusal(refusal, builders.EPOCH))
+    with follow(scheduler) as url, open_page(url, 390) as opened:
+        page = opened.open_view("#/versions")
+        hidden = "shown => shown.scrollWidth - shown.clientWidth"
+        assert page.eval_on_selector(".refused pre", hidden) == 0
 
 
 def test_a_restart_of_the_scheduler_is_said_and_survived(
@@ -294,7 +438,8 @@ def test_the_page_of_the_scheduler_itself_asks_for_a_token(
         page = opened.page
         page.fill("input[name=token]", "wrong")
         page.click("button:text-is('show')")
-        page.wait_for_selector(".token [role=alert]")
+        page.wait_for_selector(".token [role=alert]:has-text('this token was refused (401)')")
+        page.wait_for_selector(".token:has-text('NAME is a ServiceAccount in NAMESPACE')")
         page.fill("input[name=token]", running_scheduler.TOKEN)
         page.click("button:text-is('show')")
         page.wait_for_selector("header:has-text('leader')")

@@ -4,20 +4,24 @@ import { html } from "../html.js";
 import { ask } from "../api.js";
 import { Waiting, useAnswer } from "../loading.js";
 import { formatCount, formatDifference, formatNumber } from "../numbers.js";
-import { makeAddress, makeNodeAddress, makePodAddress } from "../routes.js";
-import { compareTargets, formatTargets } from "../targets.js";
+import { makeAddress, makeNodeAddress, makePodAddress, makeRuleAddress } from "../routes.js";
+import { NO_LIMIT, compareTargets, formatTargets } from "../targets.js";
 import { OtherNode } from "./other_node.js";
 import { Copy, Funnel } from "./pod.js";
 import { Points } from "./points.js";
 import { MoreRows, TableRegion } from "./tables.js";
 
 const MOST_NAMES = 20;
-/** Karmada's number for "nothing limits the replicas". */
-const NO_LIMIT = 2 ** 31 - 1;
+/** What a scheduler does with a binding that has clusters, and with one that has none. */
 const NEXT_ACTIONS = {
-  fit: "a scheduler takes its clusters away, and waits for a change",
-  unschedulable: "a scheduler leaves its clusters as they are, and tries again",
-  other: "a scheduler leaves its clusters as they are, and tries again",
+  fit: ["a scheduler takes its clusters away, and waits for a change", "a scheduler waits for a change"],
+  unschedulable: ["a scheduler leaves its clusters as they are, and tries again", "a scheduler tries again"],
+  other: ["a scheduler leaves its clusters as they are, and tries again", "a scheduler tries again"],
+};
+const STATEMENTS = {
+  clusterGroup: "the groups of clusters",
+  spreadConstraint: "the spread constraints",
+  replicas: "the division of replicas",
 };
 
 export function BindingView({ binding, options, generation }) {
@@ -35,7 +39,7 @@ export function BindingView({ binding, options, generation }) {
     ${answer.attempts.length > 1 && html`<${Attempts} answer=${answer} number=${number} />`}
     <${Funnel} answer=${shown} />
     ${shown.ranking.length > 0 && html`<${Points} answer=${shown} /><${Candidates} attempt=${shown} />`}
-    ${shown.selection && html`<${Steps} attempt=${shown} />`}
+    ${shown.ranking.length > 0 && html`<${Steps} attempt=${shown} answer=${answer} />`}
     <${OtherNode} pod=${binding} answer=${answer} node=${options.get("node") ?? ""} generation=${generation} />
   </article>`;
 }
@@ -45,14 +49,29 @@ function Summary({ answer }) {
   return html`
     ${answer.message
       ? html`<p class="rejected">gets no cluster</p><p class="message">${answer.message}</p>
-          <p>${NEXT_ACTIONS[answer.errorKind]}</p>`
+          <p>${NEXT_ACTIONS[answer.errorKind]?.[answer.present.length > 0 ? 0 : 1]}</p>`
       : html`<p class="fits">goes to ${formatTargets(answer.shares)}${via}</p>`}
     ${answer.gate && html`<p class="warning">it is not scheduled: ${answer.gate}</p>`}
     <p class="quiet">
       ${answer.replicas > 0 ? formatCount(answer.replicas, "replica") : "no replicas"}, scheduler ${answer.profile}${answer.policies.length ? `, policies ${answer.policies.join(", ")}` : ", no policies"}${answer.priority === 0 ? "" : `, priority ${formatNumber(answer.priority)}`} ·${" "}
       <a href=${makeAddress(["cluster"], { pod: answer.pod })}>on the map</a>
     </p>
+    ${answer.additions.filter(({ adds }) => adds.length > 0).map((policy) => html`<${Additions} policy=${policy} />`)}
   `;
+}
+
+/** Names the statements of a policy that complete the placement, with links to their lines. */
+function Additions({ policy }) {
+  const defined = Object.keys(STATEMENTS).filter((kind) => policy.adds.some(({ statement }) => statement === kind));
+  return html`<p class="quiet">clusterPolicy ${policy.policy} defines ${defined.map(
+    (kind, index) => html`${index > 0 ? ", " : ""}${STATEMENTS[kind]} (<${StatementLinks} additions=${[policy]} kind=${kind} />)`,
+  )}</p>`;
+}
+
+/** Links to the statements of one kind by which policies complete the placement. */
+function StatementLinks({ additions, kind }) {
+  const names = additions.flatMap(({ adds }) => adds.filter(({ statement }) => statement === kind).map(({ name }) => name));
+  return names.map((name, index) => html`${index > 0 ? ", " : ""}<a href=${makeRuleAddress(name)}>${name}</a>`);
 }
 
 function Targets({ answer }) {
@@ -96,13 +115,13 @@ function Attempts({ answer, number }) {
   return html`<section>
     <h2>Attempts, in their order</h2>
     <${TableRegion} label="Attempts">
-      <table>
+      <table class="cards">
         <thead><tr><th scope="col">affinity</th><th scope="col">clusters that pass</th><th scope="col">result</th></tr></thead>
         <tbody>
           ${answer.attempts.map(
             (each, index) => html`<tr class=${index === chosen ? "chosen" : ""}>
               <th scope="row"><a href=${makePodAddress(answer.pod, { attempt: index })} aria-current=${index === chosen ? "true" : undefined}>${each.affinity || "without a name"}</a></th>
-              <td>${formatNumber(each.feasible)}</td>
+              <td data-title="clusters that pass">${formatNumber(each.feasible)}</td>
               <td>${each.error || formatTargets(each.shares)}</td>
             </tr>`,
           )}
@@ -121,7 +140,7 @@ function Candidates({ attempt }) {
   return html`<section>
     <h2>Clusters that pass, best first</h2>
     <${TableRegion} label="Clusters that pass">
-      <table class="bindings">
+      <table class="bindings cards">
         <thead>
           <tr>
             <th scope="col">cluster</th><th scope="col">result</th><th scope="col">points</th>
@@ -135,11 +154,11 @@ function Candidates({ attempt }) {
             (each) => html`<tr>
               <th scope="row"><a href=${makeNodeAddress(each.node)}>${each.node}</a></th>
               <td>${describeResult(each.node, shares, chosen)}</td>
-              <td>${formatNumber(each.total)}</td>
-              ${columns.map(({ show }) => html`<td>${show(each.node)}</td>`)}
-              <td>${each.room === NO_LIMIT ? "not asked" : formatNumber(each.room)}</td>
-              <td>${formatNumber(each.present)}</td>
-              ${hasTiers && html`<td>${formatNumber(each.tier)}</td>`}
+              <td data-title="points">${formatNumber(each.total)}</td>
+              ${columns.map(({ title, show }) => html`<td data-title=${title}>${show(each.node)}</td>`)}
+              <td data-title="capacity for replicas">${each.room === NO_LIMIT ? "not asked" : formatNumber(each.room)}</td>
+              <td data-title="replicas now">${formatNumber(each.present)}</td>
+              ${hasTiers && html`<td data-title="overflow tier">${formatNumber(each.tier)}</td>`}
             </tr>`,
           )}
         </tbody>
@@ -163,15 +182,37 @@ function describeResult(name, shares, chosen) {
   return chosen.has(name) ? "chosen, gets no replica" : "not chosen";
 }
 
-function Steps({ attempt }) {
-  const { selection, division } = attempt;
+/** The two steps of an attempt, also if no clusters could be chosen. */
+function Steps({ attempt, answer }) {
+  const { selection, division, spreadConstraints } = attempt;
   return html`<section>
-    <h2>How clusters were chosen, and replicas divided</h2>
+    <h2>How clusters ${selection ? "were chosen, and replicas divided" : "would be chosen"}</h2>
     <ul class="advice">
-      <li><b>chosen</b>: ${listNames(selection.clusters)} (${selection.how})</li>
+      ${spreadConstraints.length > 0 && html`<li><b>spread constraints</b>: ${spreadConstraints.map(formatConstraint).join(", ")}, <${ConstraintSource} additions=${answer.additions} /></li>`}
+      ${selection
+        ? html`<li><b>chosen</b>: ${listNames(selection.clusters)} (${selection.how})</li>`
+        : html`<li><b>chosen</b>: none, because ${attempt.error}</li><${Capacity} attempt=${attempt} replicas=${answer.replicas} />`}
       ${division && html`<li><b>replicas</b>: ${division.replicas > 0 ? `${formatNumber(division.replicas)}, ` : ""}${division.how}</li>`}
     </ul>
   </section>`;
+}
+
+function formatConstraint({ by, minGroups, maxGroups }) {
+  return `by ${by || "label"} (${formatNumber(minGroups)} to ${maxGroups === null ? "any number" : formatNumber(maxGroups)})`;
+}
+
+/** Says whose the spread constraints are: of a policy, if one has completed the placement. */
+function ConstraintSource({ additions }) {
+  const isOfPolicy = additions.some(({ adds }) => adds.some(({ statement }) => statement === "spreadConstraint"));
+  return isOfPolicy ? html`from <${StatementLinks} additions=${additions} kind="spreadConstraint" />` : "from the placement of the binding";
+}
+
+/** Adds up the replicas for which the clusters that pass have capacity; those that they have count. */
+function Capacity({ attempt, replicas }) {
+  const { ranking, feasible } = attempt;
+  if (ranking.length < feasible || ranking.some(({ room }) => room === NO_LIMIT)) return null;
+  const sum = ranking.reduce((total, { room, present }) => total + room + present, 0);
+  return html`<li><b>capacity</b>: the ${formatCount(feasible, "cluster")} that pass have room for ${formatCount(sum, "replica")} together, and the binding has ${formatNumber(replicas)}</li>`;
 }
 
 function listNames(names) {

@@ -6,7 +6,7 @@ import { ask } from "../api.js";
 import { Waiting, useAnswer } from "../loading.js";
 import { formatDifference, formatNumber } from "../numbers.js";
 import { go, makeNodeAddress, makePodAddress } from "../routes.js";
-import { describeComparison } from "../targets.js";
+import { describeChoice, describeComparison } from "../targets.js";
 import { showText } from "../visible.js";
 import { words } from "../words.js";
 import { NodeLink, RejectedBy } from "./links.js";
@@ -56,7 +56,10 @@ function Compared({ pod, answer, node, generation }) {
     return html`<p class="rejected"><a href=${makeNodeAddress(node)}>${node}</a> is rejected by</p>
       <${Rejections} rejections=${found.rejections} />`;
   }
-  if (words.areBindings) return html`<p class="fits"><${NodeLink} node=${node} /> ${describeComparison(found)}</p>`;
+  if (words.areBindings) {
+    const choice = describeChoice(found, answer);
+    return html`<p class="fits"><${NodeLink} node=${node} /> ${describeComparison(found)}</p>${choice && html`<p>${choice}</p>`}`;
+  }
   const [winner] = answer.ranking;
   if (!found.points || !winner) return html`<p class="fits">${node} fits</p>`;
   return html`<${Leads} found=${found} winner=${winner} rules=${answer.rules} />`;

@@ -66,11 +66,14 @@ function Pods({ pods }) {
     <//>`;
 }
 
-/** Returns groups of rows that differ only in their pod: those that fit nowhere first, and large ones. */
-export function groupByReason(rows) {
+/**
+ * Returns groups of rows with the same reason: those that fit nowhere first, and large ones. Without
+ * `getReason`, rows of a group differ only in their pod.
+ */
+export function groupByReason(rows, getReason = (row) => ({ ...row, pod: "" })) {
   const groups = new Map();
   for (const row of rows) {
-    const key = JSON.stringify({ ...row, pod: "" });
+    const key = JSON.stringify(getReason(row));
     groups.set(key, [...(groups.get(key) ?? []), row]);
   }
   return [...groups.values()].sort((one, other) => Boolean(one[0].fits) - Boolean(other[0].fits) || other.length - one.length);

@@ -4,6 +4,7 @@ import { html } from "../html.js";
 import { formatCount, formatNumber } from "../numbers.js";
 import { makePodAddress } from "../routes.js";
 import { formatTargets } from "../targets.js";
+import { breakName } from "./links.js";
 import { Cause, ChangedGroups, OutcomeCounts } from "./plan_changes.js";
 
 /** The outcomes of bindings in the order of their gravity; see schemas/plan.schema.json. */
@@ -30,15 +31,17 @@ export function BindingSummary({ summary }) {
 }
 
 export function BindingChanges({ job, groups }) {
-  return html`<${ChangedGroups} job=${job} groups=${groups} texts=${OUTCOMES} noun="binding" heads=${["binding", "now", "from → to", "cause"]} Row=${BindingRow} />`;
+  return html`<${ChangedGroups} job=${job} groups=${groups} texts=${OUTCOMES} noun="binding" heads=${["binding", "from → to"]} Row=${BindingRow} />`;
 }
 
 function BindingRow({ each }) {
   return html`<tr>
-    <th scope="row"><a href=${makePodAddress(each.binding)}>${each.binding}</a></th>
-    <td>${formatTargets(each.present)}</td>
-    <td>${formatFate(each.from)} → ${formatFate(each.to)}${describeClusters(each)}</td>
-    <td><${Cause} cause=${each.cause} /></td>
+    <th scope="row"><a href=${makePodAddress(each.binding)}>${breakName(each.binding)}</a></th>
+    <td>
+      ${formatFate(each.from)} → ${formatFate(each.to)}${describeClusters(each)}
+      <p class="quiet">now: ${formatTargets(each.present)}</p>
+      ${each.cause && html`<p>by <${Cause} cause=${each.cause} /></p>`}
+    </td>
   </tr>`;
 }
 

@@ -14,14 +14,25 @@ import { Points } from "./points.js";
 
 /** The schedulerName of pods that name none. */
 const KUBE_SCHEDULER = "default-scheduler";
+/** HTTP: Not Found. */
+const NOT_FOUND = 404;
 
-export function PodView({ pod, options, generation }) {
+/**
+ * The view of a pod; for a listing beside its scheduler, also:
+ *
+ * @param notes what the scheduler knows about the pod, and how old the listing is
+ * @param records the attempts of the scheduler
+ * @param showUnknown returns what to show if the listing cannot tell about the pod, for its error
+ */
+export function PodView({ pod, options, generation, notes = null, records = null, showUnknown = null }) {
   const { answer, error, isWaiting } = useAnswer(() => ask("explain", { pod }), [pod, generation]);
+  if (showUnknown && error?.status === NOT_FOUND) return showUnknown(error);
   if (!answer || (isWaiting && answer.pod !== pod)) {
     return html`<${Waiting} error=${error} what="deciding about the pod" />`;
   }
   return html`<article class="pod">
     <h1>${answer.pod}</h1>
+    ${notes}
     <${Summary} answer=${answer} />
     <${Facts} answer=${answer} />
     <${Copy} pod=${pod} generation=${generation} />
@@ -29,6 +40,7 @@ export function PodView({ pod, options, generation }) {
     ${answer.ranking.length > 0 && html`<${Points} answer=${answer} />`}
     <${Advice} pod=${pod} answer=${answer} generation=${generation} />
     <${OtherNode} pod=${pod} answer=${answer} node=${options.get("node") ?? ""} generation=${generation} />
+    ${records}
   </article>`;
 }
 

@@ -15,15 +15,15 @@ export function Points({ answer }) {
   const shown = listShown(answer);
   const rules = answer.rules.map((rule, index) => ({ ...rule, index, of: shown.map((node) => node.points[index]) }));
   const isAlone = shown.length === 1; // no other node to compare with, so show its rules with points
-  const pair = choosePair(shown, answer.placedOn);
+  const compared = chooseCompared(answer, shown);
   const different = rules.filter((rule) => (isAlone ? rule.of[0] !== 0 : new Set(rule.of).size > 1));
   different.sort((one, other) => computeSpread(other.of) - computeSpread(one.of) || other.of[0] - one.of[0]);
   return html`<section>
     <h2>${isAlone ? "Points" : `Points of the best ${words.node}s`}</h2>
     ${answer.bestCount > 1 && html`<${Tie} answer=${answer} />`}
     ${!isAlone && html`<${Bars} shown=${shown} rules=${rules} different=${different} />`}
-    ${pair.length > 1 && !answer.placement?.by && html`<${MainLead} pair=${pair} rules=${rules} />`}
-    <${Comparison} shown=${isAlone && answer.bestCount > 1 ? [{ ...shown[0], node: "points of each" }] : pair} rules=${rules} different=${different} />
+    ${compared.length === 2 && !answer.placement?.by && !words.areBindings && html`<${MainLead} pair=${compared} rules=${rules} />`}
+    <${Comparison} shown=${compared} rules=${rules} different=${different} />
   </section>`;
 }
 
@@ -31,11 +31,19 @@ export function Points({ answer }) {
  * Returns the best nodes, and the node of a placed pod, at the end if it is not among them. Of nodes
  * to which each rule gives the points of the winner, only the winner is among them.
  */
-function listShown({ ranking, placement }) {
+function listShown({ ranking, placement, selection }) {
+  if (selection) return listChosenFirst(ranking, selection);
   const own = placement?.ranked;
   const best = ranking.filter((node) => node === ranking[0] || !hasEqualPoints(node, ranking[0])).slice(0, BARS);
   const isMissing = own && !best.some(({ node }) => node === own.node);
   return [...(isMissing ? [...best.slice(0, BARS - 1), own] : best)].map((node, index) => ({ ...node, index }));
+}
+
+/** Returns the chosen clusters and then others, as far as there is room, in the order of their points. */
+function listChosenFirst(ranking, { clusters }) {
+  const isChosen = ({ node }) => clusters.includes(node);
+  const listed = [...ranking.filter(isChosen), ...ranking.filter((node) => !isChosen(node))].slice(0, BARS);
+  return ranking.filter((node) => listed.includes(node)).map((node, index) => ({ ...node, index }));
 }
 
 function hasEqualPoints(one, other) {
@@ -53,6 +61,14 @@ function Tie({ answer }) {
     ${areAll ? `all ${count} that ${words.areBindings ? "pass" : "it fits on"} have equal points` : `${count} have the most points`}${" "}
     (${formatNumber(winner.total)})${areEqual ? `${areAll ? "" : ", equal"} in all rules` : ""}: <${Links} names=${best} more=${bestCount - best.length} makeAddress=${makeNodeAddress} />${words.areBindings ? "" : "; a scheduler chooses one of them at random"}
   </p>`;
+}
+
+/** Returns the nodes of the table: all chosen clusters of a binding, or the winner and another node. */
+function chooseCompared({ bestCount, placedOn, selection }, shown) {
+  const chosen = selection ? shown.filter(({ node }) => selection.clusters.includes(node)) : [];
+  if (chosen.length > 1) return chosen;
+  if (shown.length === 1 && bestCount > 1) return [{ ...shown[0], node: "points of each" }];
+  return choosePair(shown, placedOn);
 }
 
 /** Returns the winner, and the node of a placed pod or the best one with fewer points. */
@@ -104,12 +120,13 @@ function Comparison({ shown, rules, different }) {
     const index = different.indexOf(rule);
     return index >= 0 && index < CATEGORY_COUNT ? getCategoryColour(index) : OTHER;
   };
-  return html`<${TableRegion} label="Points by rule"><table class="comparison">
+  const isPair = shown.length === 2;
+  return html`<${TableRegion} label="Points by rule"><table class="comparison" style=${{ "--columns": shown.length + (isPair ? 2 : 1) }}>
       <thead>
         <tr>
           <th scope="col">rule</th>
           ${shown.map((node) => html`<th scope="col">${node.node}</th>`)}
-          ${shown.length > 1 && html`<th scope="col">lead</th>`}
+          ${isPair && html`<th scope="col">lead</th>`}
           <th scope="col">weight</th>
         </tr>
       </thead>
@@ -117,8 +134,8 @@ function Comparison({ shown, rules, different }) {
         ${rows.map(
           (rule) => html`<tr>
             <th scope="row"><span class="swatch" style=${{ background: swatch(rule) }}></span> <${RejectedBy} by=${rule.name} /></th>
-            ${shown.map((node) => html`<td>${formatNumber(rule.of[node.index])}</td>`)}
-            ${shown.length > 1 && html`<td>${formatDifference(rule.of[shown[0].index] - rule.of[shown[1].index])}</td>`}
+            ${shown.map((node) => html`<td>${formatNumber(rule.of[node.index])}${node.measured?.[rule.index] && html` <span class="quiet">(${node.measured[rule.index]})</span>`}</td>`)}
+            ${isPair && html`<td>${formatDifference(rule.of[shown[0].index] - rule.of[shown[1].index])}</td>`}
             <td>${formatNumber(rule.weight)}</td>
           </tr>`,
         )}

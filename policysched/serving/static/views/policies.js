@@ -5,9 +5,13 @@ import { useEffect, useRef } from "../vendor/preact.js";
 import { ask, askLanguage, isServedByScheduler } from "../api.js";
 import { shortenNames } from "../file_names.js";
 import { Waiting, useAnswer } from "../loading.js";
-import { formatCount, formatNumber, formatTime } from "../numbers.js";
+import { formatCount, formatMoment, formatNumber } from "../numbers.js";
 import { makeAddress, makeRuleAddress } from "../routes.js";
 import { words } from "../words.js";
+import { breakName } from "./links.js";
+
+/** The rules that are counted above all others. */
+const MOST_RULES = 5;
 
 const SEVERITIES = ["error", "warning", "info"];
 /** So many findings are shown at once; more of them hide the rules. */
@@ -29,7 +33,7 @@ export function PoliciesView({ kind, what, options, hasVersions, generation }) {
   const short = shortenNames(answer.files.map((each) => each.name));
   return html`
     <h1>Policies</h1>
-    <p class="quiet">version in use${answer.reading && " by the page"}: ${answer.hash}${hasVersions && html` · <a href=${makeAddress(["versions"])}>earlier versions</a>`}${answer.reading && ` · read at ${formatTime(answer.reading.readAt)} from ${file.name}; start policysched ui again to read it anew`}</p>
+    <p class="quiet">version in use${answer.reading && " by the page"}: ${answer.hash}${hasVersions && html` · <a href=${makeAddress(["versions"])}>earlier versions</a>`}${answer.reading && ` · read at ${formatMoment(answer.reading.readAt)} from ${file.name}; start policysched ui again to read it anew`}</p>
     ${answer.reading?.changed.length > 0 && html`<p class="warning">changed since then, which the page does not show: ${answer.reading.changed.join(", ")}</p>`}
     ${kind === "rules" && !rule && html`<p class="error" role="alert">No rule is called ${what} in the policies in use.</p>`}
     <nav class="files" aria-label="Policy files">
@@ -40,7 +44,7 @@ export function PoliciesView({ kind, what, options, hasVersions, generation }) {
       <${PolicyText} file=${file} rule=${rule} line=${place.line} findings=${lint.answer?.findings ?? answer.findings} />
       <div>
         <${Findings} lint=${lint} short=${short} />
-        <${Rules} profiles=${answer.profiles} chosen=${rule} />
+        <${Rules} profiles=${answer.profiles} since=${answer.since} chosen=${rule} />
       </div>
     </div>
   `;
@@ -111,8 +115,34 @@ function PolicyText({ file, rule, line, findings }) {
 
 /** Shows how often a filter has rejected nodes since the running scheduler loaded it. */
 function Effect({ rule }) {
-  if (rule.attempts > 0) return `rejected ${formatNumber(rule.rejected)} nodes in ${formatNumber(rule.attempts)} attempts`;
-  return isFilter(rule) ? html`<span class="quiet">has rejected no node yet</span>` : "";
+  if (rule.attempts > 0) return html`<p>rejected ${formatCount(rule.rejected, "node")} in ${formatCount(rule.attempts, "attempt")}</p>`;
+  return isFilter(rule) && html`<p class="quiet">has rejected no node yet</p>`;
+}
+
+/** Lists the rules that have rejected the most nodes, all profiles together. */
+function MostRejecting({ rules, since }) {
+  const sums = new Map();
+  for (const { name, rejected, attempts } of rules) {
+    const sum = sums.get(name) ?? { name, rejected: 0, attempts: 0 };
+    sums.set(name, { name, rejected: sum.rejected + rejected, attempts: sum.attempts + attempts });
+  }
+  const most = [...sums.values()].filter(({ rejected }) => rejected > 0).sort((one, other) => other.rejected - one.rejected);
+  return html`<h2>Rules that reject the most nodes</h2>
+    <p class="quiet">counted since this version was loaded, ${formatMoment(since)}</p>
+    ${most.length === 0
+      ? html`<p>No rule has rejected a node yet.</p>`
+      : html`<table class="rejects">
+          <thead><tr><th scope="col">rule</th><th scope="col">nodes</th><th scope="col">attempts</th></tr></thead>
+          <tbody>
+            ${most.slice(0, MOST_RULES).map(
+              (rule) => html`<tr>
+                <th scope="row"><a href=${makeRuleAddress(rule.name)}>${breakName(rule.name)}</a></th>
+                <td>${formatNumber(rule.rejected)}</td>
+                <td>${formatNumber(rule.attempts)}</td>
+              </tr>`,
+            )}
+          </tbody>
+        </table>`}`;
 }
 
 function isFilter({ weight, kind }) {
@@ -120,20 +150,21 @@ function isFilter({ weight, kind }) {
 }
 
 /** Shows the rules of each profile, and then the names of profiles without any. */
-function Rules({ profiles, chosen }) {
+function Rules({ profiles, since, chosen }) {
   const [acting, empty] = [true, false].map((hasRules) => profiles.filter(({ rules }) => rules.length > 0 === hasRules));
   return html`<div class="rules">
+    ${since && html`<${MostRejecting} rules=${acting.flatMap(({ rules }) => rules)} since=${since} />`}
     ${acting.map(
       (profile) => html`<h2>profile ${profile.name}</h2>
         <table>
           ${profile.rules.map(
             (rule) => html`<tr class=${chosen && rule.name === chosen.name ? "chosen" : ""}>
               <th scope="row">
-                <a href=${makeRuleAddress(rule.name)}>${rule.name}</a>
+                <a href=${makeRuleAddress(rule.name)}>${breakName(rule.name)}</a>
+                ${rule.attempts !== undefined && html`<${Effect} rule=${rule} />`}
                 ${rule.isOfProfile === false && html`<p class="quiet">of a policy of other profiles: their placed pods keep pods of this profile away</p>`}
               </th>
               <td>${describeRule(rule)}</td>
-              ${rule.attempts !== undefined && html`<td><${Effect} rule=${rule} /></td>`}
             </tr>`,
           )}
         </table>`,

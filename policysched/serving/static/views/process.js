@@ -24,10 +24,16 @@ export function ProcessBanners({ status }) {
     ${process?.refused &&
     html`<p class="error banner" role="alert">
       ▲ ${process.refused.hash ? `version ${process.refused.hash}` : "the current content of the policies"} is refused:${" "}
-      ${process.refused.errors.split("\n")[0]} <a href=${makeAddress(["versions"])}>details</a>
+      ${describeFirstError(process.refused.errors)} <a href=${makeAddress(["versions"])}>details</a>
     </p>`}
     ${process?.isFrozen && html`<p class="warning banner">reloads are frozen: other versions of the policies are held back</p>`}
   `;
+}
+
+/** Returns the first of the errors that `check` prints, with its file and line. */
+function describeFirstError(errors) {
+  const place = /^\s*--> (.+?:\d+)/m.exec(errors)?.[1];
+  return `${errors.split("\n")[0]}${place ? ` (${place})` : ""}`;
 }
 
 /** Names the process that decides, and how to reach it; only names of Kubernetes get into a command. */

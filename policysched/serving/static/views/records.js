@@ -4,28 +4,50 @@ import { html } from "../html.js";
 import { useEffect, useState } from "../vendor/preact.js";
 import { ask } from "../api.js";
 import { Waiting, useAnswer } from "../loading.js";
-import { computeSpread, formatCount, formatNumber, formatTime } from "../numbers.js";
+import { computeSpread, formatAge, formatCount, formatNumber, formatTime } from "../numbers.js";
 import { makeAddress, makeNodeAddress } from "../routes.js";
-import { Links, RejectedBy, getSourceName } from "./links.js";
-import { Funnel } from "./pod.js";
+import { Links, RejectedBy, breakName, getSourceName } from "./links.js";
+import { Funnel, PodView } from "./pod.js";
 import { Points } from "./points.js";
 import { QueuePlace } from "./queue.js";
 import { TableRegion } from "./tables.js";
 
-/** The view of a pod without a listing of the cluster. */
-export function RecordsView({ pod, status }) {
+/** The view of a pod without a listing of the cluster, or with one and the `problem` that it has with the pod. */
+export function RecordsView({ pod, status, problem = "" }) {
   const [isPlaced, setIsPlaced] = useState(true); // until a record says so, or its absence
   return html`<article class="pod"><h1>${pod}</h1>
+    ${problem && html`<p class="quiet">the listing of the cluster is ${formatAge(status.listing.at, new Date().toISOString())} old; in it: ${problem}</p>`}
     ${!isPlaced && html`<${QueuePlace} pod=${pod} status=${status} />`}
     <${Records} pod=${pod} status=${status} onResult=${(result) => setIsPlaced(result === "scheduled")} />
     ${!isPlaced && html`<${Now} pod=${pod} status=${status} />`}
-    <p class="quiet">suggestions, and the verdict of a single node, need a listing of the cluster: start policysched ui with --live as well</p>
+    <p class="quiet">suggestions, and the verdict of a single node, need ${problem ? "a newer listing of the cluster: start policysched ui again" : "a listing of the cluster: start policysched ui with --live as well"}</p>
   </article>`;
+}
+
+/** The view of a pod with a listing of the cluster. */
+export function ListedPodView({ pod, options, generation, status }) {
+  return html`<${PodView} pod=${pod} options=${options} generation=${generation}
+    notes=${html`<${ListingNotes} pod=${pod} status=${status} />`}
+    showUnknown=${(error) => html`<${RecordsView} pod=${pod} status=${status} problem=${error.message} />`}
+    records=${html`<h2>Decided by the scheduler</h2><${Records} pod=${pod} status=${status} />`} />`;
+}
+
+/** Where the pod waits, and how the listing differs from what the scheduler knows. */
+function ListingNotes({ pod, status }) {
+  const { listing, hash } = status;
+  return html`<${QueuePlace} pod=${pod} status=${status} />
+    <p class=${listing.hash === hash ? "quiet" : "warning"}>
+      decided in a listing that is ${formatAge(listing.at, new Date().toISOString())} old${listing.hash !== hash && `, with the policies of the command line (${describeVersion(listing.hash)}); the scheduler uses ${describeVersion(hash)}`}
+    </p>`;
+}
+
+function describeVersion(hash) {
+  return hash ? `version ${hash}` : "none";
 }
 
 /** What the scheduler would decide now; it explains only pods that wait. */
 function Now({ pod, status }) {
-  const { answer, error } = useAnswer(() => ask("explain", { pod }), [pod, status.decisions]);
+  const { answer, error } = useAnswer(() => ask("now", { pod }), [pod, status.decisions]);
   if (error) return html`<p class="quiet">${error.message}</p>`;
   if (!answer || answer.pod !== pod) return html`<${Waiting} what="asking the scheduler" />`;
   return html`<h2>Now</h2>
@@ -71,16 +93,18 @@ function Record({ record, isNewest }) {
 
 function RejectedNodes({ rejections }) {
   return html`<h2>What rejected nodes</h2>
-    <${TableRegion} label="Rejections"><table>
-      <thead><tr><th scope="col">filter</th><th scope="col">nodes</th><th scope="col">reason</th><th scope="col">such as</th></tr></thead>
-      ${mergeEqual(rejections).map(
-        ({ by, reason, nodes, examples }) => html`<tr>
-          <th scope="row"><${RejectedBy} by=${by} /></th>
-          <td>${formatNumber(nodes)}</td>
-          <td>${reason}</td>
-          <td><${Links} names=${examples} more=${nodes - examples.length} makeAddress=${makeNodeAddress} /></td>
-        </tr>`,
-      )}
+    <${TableRegion} label="Rejections"><table class="cards">
+      <thead><tr><th scope="col">filter</th><th scope="col">nodes</th><th scope="col">reason</th><th scope="col">examples</th></tr></thead>
+      <tbody>
+        ${mergeEqual(rejections).map(
+          ({ by, reason, nodes, examples }) => html`<tr>
+            <th scope="row"><${RejectedBy} by=${by} /></th>
+            <td data-title="nodes">${formatNumber(nodes)}</td>
+            <td>${reason}</td>
+            <td><${Links} names=${examples} more=${nodes - examples.length} makeAddress=${makeNodeAddress} /></td>
+          </tr>`,
+        )}
+      </tbody>
     </table><//>`;
 }
 
@@ -100,12 +124,14 @@ function Scores({ record }) {
   const rows = names.map((name) => ({ name, of: record.best.map((node) => record.scores[node][name]) }));
   rows.sort((one, other) => computeSpread(other.of) - computeSpread(one.of));
   return html`<h2>Points of the best nodes</h2>
-    <${TableRegion} label="Points by rule"><table class="comparison">
-      <thead><tr><th scope="col">rule</th>${record.best.map((node) => html`<th scope="col"><a href=${makeNodeAddress(node)}>${node}</a></th>`)}</tr></thead>
-      ${rows.map(
-        (row) => html`<tr><th scope="row"><${RejectedBy} by=${row.name} /></th>
-          ${row.of.map((points) => html`<td>${formatNumber(points)}</td>`)}</tr>`,
-      )}
-      <tr><th scope="row"><b>total</b></th>${record.best.map((node) => html`<td><b>${formatNumber(record.scores[node].total)}</b></td>`)}</tr>
+    <${TableRegion} label="Points by rule"><table class="comparison" style=${{ "--columns": record.best.length }}>
+      <thead><tr><th scope="col">rule</th>${record.best.map((node) => html`<th scope="col"><a href=${makeNodeAddress(node)}>${breakName(node)}</a></th>`)}</tr></thead>
+      <tbody>
+        ${rows.map(
+          (row) => html`<tr><th scope="row"><${RejectedBy} by=${row.name} /></th>
+            ${row.of.map((points) => html`<td>${formatNumber(points)}</td>`)}</tr>`,
+        )}
+        <tr><th scope="row"><b>total</b></th>${record.best.map((node) => html`<td><b>${formatNumber(record.scores[node].total)}</b></td>`)}</tr>
+      </tbody>
     </table><//>`;
 }

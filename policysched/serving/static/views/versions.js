@@ -4,6 +4,7 @@ import { html } from "../html.js";
 import { useState } from "../vendor/preact.js";
 import { ask } from "../api.js";
 import { Waiting, useAnswer } from "../loading.js";
+import { formatMoment } from "../numbers.js";
 import { Changes } from "./changes.js";
 
 const OUTCOMES = {
@@ -34,7 +35,7 @@ function Refused({ refused }) {
   return html`<section class="refused">
     <h2>${refused.hash ? `Version ${refused.hash}` : "The current content of the source"} is refused</h2>
     <p class="quiet">since ${formatMoment(refused.at)}; the version in use stays</p>
-    <pre tabindex="0">${refused.errors}</pre>
+    <pre class="wraps" tabindex="0">${refused.errors}</pre>
   </section>`;
 }
 
@@ -43,7 +44,7 @@ function Version({ version, current }) {
   return html`<section class="version">
     <p>
       <button aria-expanded=${isOpen} onClick=${() => setIsOpen(!isOpen)}>version ${version.hash}</button>${" "}
-      ${version.inUse && html`<b class="fits">in use</b>`} since ${formatMoment(version.loadedAt)}
+      ${version.inUse ? html`<b class="fits">in use</b> since` : "last loaded"} ${formatMoment(version.loadedAt)}
       <span class="quiet"> from ${version.origin}</span>
     </p>
     ${isOpen && !version.inUse && html`<h3>changes since then</h3><${Changes} from=${version.texts} to=${current} none="none in the texts: the params differ" />`}
@@ -57,12 +58,8 @@ function Events({ events }) {
       ${events.map(
         (event) => html`<li>
           ${formatMoment(event.at)}: ${event.hash || "the content of the source"} ${OUTCOMES[event.outcome] ?? event.outcome}
-          ${event.errors && html`<pre tabindex="0">${event.errors}</pre>`}
+          ${event.errors && html`<pre class="wraps" tabindex="0">${event.errors}</pre>`}
         </li>`,
       )}
     </ul>`;
-}
-
-function formatMoment(time) {
-  return time === "" ? "an unknown time" : new Date(time).toLocaleString("en-GB");
 }
