@@ -171,7 +171,7 @@ def test_statements_that_choose_clusters_are_named_with_their_lines(
             "rule",
             "a",
             "b",
-            "difference",
+            "lead",
             "weight",
         ]
         page.click("section a:has-text('shop/spreadConstraint by cluster')")

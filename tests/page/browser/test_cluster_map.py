@@ -148,7 +148,7 @@ def test_several_free_amounts_hold_in_each_form(
         pytest.param("cpu:8Gi", "“8Gi” is not a quantity of cpu, such as 2 or 500m", id="bytes"),
         pytest.param("memory:500m", "not a quantity of memory, such as 4Gi or 500Mi", id="milli"),
         pytest.param("gpu:1", "no node has gpu; write one of pods, cpu, memory", id="resource"),
-        pytest.param("cpu 1 2", "“cpu 1 2” is not a resource and a quantity", id="words"),
+        pytest.param("cpu%201%202", "“cpu 1 2” is not a resource and a quantity", id="words"),
     ],
 )
 def test_a_wrong_free_amount_gives_a_hint(

@@ -255,7 +255,7 @@ def test_a_pod_of_another_scheduler_is_named_beside_the_queues(
 @pytest.mark.parametrize(
     "pod, texts",
     [
-        ("late", ("in the queue", "(version beef); the scheduler uses version 900d")),
+        ("late", ("in the queue", "(version cafe); the scheduler uses version")),
         ("gone", ("in it: no such pod", "knows no waiting pod of this name")),
     ],
 )
@@ -270,14 +270,16 @@ def test_a_pod_beside_a_listing_has_also_what_the_scheduler_knows(
 
     def add_listing(route: Any) -> None:
         answer = route.fetch()
-        listing = {"hash": "beef", "at": "2026-01-05T12:00:00Z"}
+        listing = {"hash": "cafe", "at": "2026-01-05T12:00:00Z"}
         route.fulfill(response=answer, json={**answer.json(), "listing": listing})
 
     def explain(route: Any) -> None:
         if pod == "gone":
             route.fulfill(status=404, json={"error": "no such pod"})
         else:
-            route.continue_()
+            answer = route.fetch()
+            own = {"requests": {"cpu": 500}, "owner": "", "facts": {}}
+            route.fulfill(response=answer, json={**answer.json(), **own})
 
     with follow(scheduler) as url, open_page(url, has_failures=True) as opened:
         opened.page.route("**/api/status", add_listing)
@@ -286,6 +288,7 @@ def test_a_pod_beside_a_listing_has_also_what_the_scheduler_knows(
         for text in texts:
             page.wait_for_selector(f"main:has-text('{text}')")
         page.wait_for_selector("main:has-text('d old')")
+        page.unroute_all(behavior="ignoreErrors")
 
 
 def test_a_refused_version_shows_its_errors_and_a_rollback_ends_it(

@@ -169,7 +169,9 @@ def test_policies_show_their_findings(
         assert "PS501" in page.inner_text(".text li:nth-of-type(3) p.error")
         first.query_selector("a").click()
         page.wait_for_selector("li.chosen:has-text('disk = ssd')")
-        assert re.search(rf"read at \d\d:\d\d:\d\d from {policy}", page.inner_text("main"))
+        assert re.search(
+            rf"read at \d+ \w+ \d+, \d\d:\d\d:\d\d from {policy}", page.inner_text("main")
+        )
         assert page.query_selector("main .warning:has-text('changed')") is None
         policy.write_text("policy w {\n  for pods\n}\n")
         page.reload()
