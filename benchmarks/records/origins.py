@@ -105,7 +105,9 @@ def policysched_hash(checkout: pathlib.Path = schedulers.CHECKOUT) -> str:
     """Return the version of a checkout: a hash of its package and its grammar."""
     parts: list[bytes] = []
     for folder in (checkout / "policysched", checkout / "grammar"):
-        files = [file for file in folder.rglob("*") if file.is_file() and file.suffix != ".pyc"]
+        # Python writes files of other names beside those that it is about to make.
+        listed = [file for file in folder.rglob("*") if file.parent.name != "__pycache__"]
+        files = [file for file in listed if file.is_file()]
         for file in sorted(files):
             parts += [file.relative_to(folder).as_posix().encode(), file.read_bytes()]
     return _hash(b"\0".join(parts))
