@@ -34,7 +34,7 @@ def _list_files(folder: pathlib.Path) -> set[str]:
     return {
         path.relative_to(folder).as_posix()
         for path in folder.rglob("*")
-        if path.is_file() and path.suffix not in (".pyc", ".so")
+        if path.parent.name != "__pycache__" and path.is_file() and path.suffix != ".so"
     }
 
 
