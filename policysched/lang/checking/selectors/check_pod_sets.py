@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from policysched.lang import source
 from policysched.lang.checked import checked_selector
 from policysched.lang.checking import clauses, number_reading
 from policysched.lang.checking.selectors import check_compared_labels, check_selectors
@@ -70,24 +71,27 @@ def _check_counted_pods(
     if an error was reported in it.
     """
     parts = where.operands if isinstance(where, syntax_expr.SelectorAnd) else (where,)
-    pairs = [
-        each for each in parts if isinstance(each, syntax_expr.Requirement) and each.pod_values
-    ]
-    labels = [check_compared_labels.check_compared_label(env, each, "pod") for each in pairs]
-    checker = check_selectors.SelectorChecker(env, "pod")
-    rest = [checker.check_selector(each) for each in parts if each not in pairs]
-    good = tuple(each for each in labels if each is not None)
+    compared, rest = [], []
+    for part in parts:
+        if isinstance(part, syntax_expr.Requirement) and part.pod_values:
+            compared.append(check_compared_labels.check_compared_label(env, part, "pod"))
+        else:
+            rest.append(part)
+    good = tuple(each for each in compared if each is not None)
     for label in good:
         _report_namespace_label(env, label)
-    is_fine = len(good) == len(labels) and not any(map(_reads_namespace_label, good))
-    selectors = tuple(each for each in rest if each is not None)
-    if len(selectors) < len(rest):
-        selector = None
-    elif len(selectors) == 1:
-        selector = selectors[0]
-    else:
-        selector = checked_selector.SelectorConjunction(selectors)
-    return selector, good if is_fine else None
+    is_fine = len(good) == len(compared) and not any(map(_reads_namespace_label, good))
+    return _check_joined(env, rest, where.span), good if is_fine else None
+
+
+def _check_joined(
+    env: number_reading.NameEnvironment, parts: Sequence[syntax_expr.Selector], span: source.Span
+) -> checked_selector.Selector | None:
+    """Return the selector that parts joined by `and` form; the limit on its size covers all."""
+    if not parts:
+        return checked_selector.EVERYTHING
+    joined = parts[0] if len(parts) == 1 else syntax_expr.SelectorAnd(span, tuple(parts))
+    return check_selectors.SelectorChecker(env, "pod").check_selector(joined)
 
 
 def _reads_namespace_label(label: checked_selector.ComparedLabel) -> bool:

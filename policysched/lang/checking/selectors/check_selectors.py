@@ -212,7 +212,7 @@ class SelectorChecker:
         )
 
     def _report_pod_value(self, value: syntax_expr.PodValue) -> None:
-        """Report a value of the pod; `check_pod_values` handles those that are allowed."""
+        """Report a value of the pod; `check_compared_labels` handles those that are allowed."""
         what = {"pod": "pods", "namespace": "namespaces", "resource": "resources"}
         self._found.add_error(
             "PS108",
