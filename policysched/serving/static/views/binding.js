@@ -80,29 +80,34 @@ function Targets({ answer }) {
   const isSame = rows.every(({ now, next }) => now === next);
   return html`<section>
     <h2>Clusters now, and after a decision</h2>
-    <table class="targets">
-      <thead><tr><th scope="col">cluster</th><th scope="col">now</th><th scope="col">decided</th><th scope="col">difference</th></tr></thead>
-      <tbody>
-        ${rows.map(
-          ({ name, now, next }) => html`<tr>
-            <th scope="row"><a href=${makeNodeAddress(name)}>${name}</a></th>
-            <td>${formatReplicas(now)}</td>
-            <td>${formatReplicas(next)}</td>
-            <td>${describeDifference(now, next)}</td>
-          </tr>`,
-        )}
-      </tbody>
-    </table>
+    <${TargetChanges} head="cluster" rows=${rows.map((row) => ({ ...row, address: makeNodeAddress(row.name) }))} />
     ${answer.present.length > 0 && !isSame && html`<p class="quiet">Karmada decides again about a placed binding only after a change, such as another placement or other replicas.</p>`}
   </section>`;
 }
 
-export function formatReplicas(count) {
+/** The replicas of each row, now and after a decision; a row has a name and the address that it leads to. */
+export function TargetChanges({ head, rows }) {
+  return html`<table class="targets">
+    <thead><tr><th scope="col">${head}</th><th scope="col">now</th><th scope="col">decided</th><th scope="col">difference</th></tr></thead>
+    <tbody>
+      ${rows.map(
+        ({ name, address, now, next }) => html`<tr>
+          <th scope="row"><a href=${address}>${name}</a></th>
+          <td>${formatReplicas(now)}</td>
+          <td>${formatReplicas(next)}</td>
+          <td>${describeDifference(now, next)}</td>
+        </tr>`,
+      )}
+    </tbody>
+  </table>`;
+}
+
+function formatReplicas(count) {
   if (count === null) return "–";
   return count === 0 ? "the resource" : formatNumber(count);
 }
 
-export function describeDifference(now, next) {
+function describeDifference(now, next) {
   if (now === null) return next === 0 ? "gained" : `gained, +${formatNumber(next)}`;
   if (next === null) return now === 0 ? "lost" : `lost, −${formatNumber(now)}`;
   return formatDifference(next - now);

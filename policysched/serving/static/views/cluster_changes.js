@@ -6,7 +6,7 @@ import { Waiting, useAnswer } from "../loading.js";
 import { formatCount, formatNumber } from "../numbers.js";
 import { makeAddress, makePodAddress } from "../routes.js";
 import { compareTargets } from "../targets.js";
-import { describeDifference, formatReplicas } from "./binding.js";
+import { TargetChanges } from "./binding.js";
 import { TableRegion } from "./tables.js";
 
 export function ClusterChanges({ cluster, generation }) {
@@ -15,25 +15,13 @@ export function ClusterChanges({ cluster, generation }) {
   const rows = answer.pods.flatMap(({ pod, present, shares }) =>
     compareTargets(present, shares)
       .filter(({ name, now, next }) => name === cluster && now !== next)
-      .map((target) => ({ ...target, pod })),
+      .map((target) => ({ ...target, name: pod, address: makePodAddress(pod) })),
   );
   return html`
     <h2>New decisions would change ${formatCount(rows.length, "binding")} here</h2>
     <p class="quiet"><${Coverage} answer=${answer} />Karmada decides again about a placed binding only after a change. <a href=${makeAddress(["pending"])}>All changes</a></p>
     ${rows.length > 0 && html`<${TableRegion} label="Bindings that a new decision would change here">
-      <table class="targets">
-        <thead><tr><th scope="col">binding</th><th scope="col">now</th><th scope="col">decided</th><th scope="col">difference</th></tr></thead>
-        <tbody>
-          ${rows.map(
-            ({ pod, now, next }) => html`<tr>
-              <th scope="row"><a href=${makePodAddress(pod)}>${pod}</a></th>
-              <td>${formatReplicas(now)}</td>
-              <td>${formatReplicas(next)}</td>
-              <td>${describeDifference(now, next)}</td>
-            </tr>`,
-          )}
-        </tbody>
-      </table>
+      <${TargetChanges} head="binding" rows=${rows} />
     <//>`}
   `;
 }
