@@ -356,6 +356,7 @@ def test_every_deleted_pod_makes_room_for_one() -> None:
 
 
 @pytest.mark.e2e
+@pytest.mark.proof
 def test_bindings_are_compared_and_none_is_lost() -> None:
     """Killed midway, policysched places each binding once; each scheduler has a line."""
     words = ["karmada", "--clusters", "5", "--bindings", "60", "--bindings-real", "10"]

@@ -21,6 +21,7 @@ def test_a_figure_is_compared_with_its_goal() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.proof
 def test_every_figure_is_measured() -> None:
     """On a small cluster; the figures have no limit here."""
     words = ["page", "--nodes", "20", "--pods", "1", "--repeat", "1", "--seconds", "1"]

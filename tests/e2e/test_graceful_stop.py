@@ -67,7 +67,9 @@ def test_it_ends_though_nobody_answers(
     assert failover_scene.violations(control_plane.client) == []
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize(
+    "number", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.proof)]
+)
 def test_the_second_signal_ends_it_at_once(
     number: signal.Signals,
     control_plane: control_planes.ControlPlane,

@@ -43,7 +43,10 @@ def replicas(
     return failover_scene.Replicas(control_plane, tmp_path)
 
 
-@pytest.mark.parametrize("harm", [signal.SIGKILL, signal.SIGSTOP, signal.SIGTERM])
+@pytest.mark.parametrize(
+    "harm",
+    [signal.SIGKILL, signal.SIGSTOP, pytest.param(signal.SIGTERM, marks=pytest.mark.proof)],
+)
 def test_another_one_takes_over(
     harm: signal.Signals,
     control_plane: control_planes.ControlPlane,

@@ -86,7 +86,13 @@ def _host_port() -> dict[str, object]:
 @pytest.mark.parametrize(
     "metric, load, late_seconds",
     [
-        pytest.param("node_memory", node_exporter.Load(cpu=0.05, memory=0.97), 0.0, id="gauge"),
+        pytest.param(
+            "node_memory",
+            node_exporter.Load(cpu=0.05, memory=0.97),
+            0.0,
+            id="gauge",
+            marks=pytest.mark.proof,
+        ),
         pytest.param(
             "node_cpu",
             node_exporter.Load(cpu=0.98, memory=0.05),
