@@ -194,6 +194,8 @@ def _written_leaf(expr: checked_expr.TypedExpr) -> str:
             return f"label({_quoted(key)})"
         case checked_expr.PodPriority():
             return "priority"
+        case checked_expr.PodCount():
+            return expr.text
         case _:
             msg = f"{expr.span}: a condition where a number belongs"
             raise TypeError(msg)

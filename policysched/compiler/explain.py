@@ -128,7 +128,8 @@ def _leaf_name(
     | checked_expr.PodRequests
     | checked_expr.PodLimits
     | checked_expr.PodPriority
-    | checked_expr.NodeLabelNumber,
+    | checked_expr.NodeLabelNumber
+    | checked_expr.PodCount,
 ) -> str:
     match expr:
         case checked_expr.Const(value=value):
@@ -145,6 +146,8 @@ def _leaf_name(
             return "priority"
         case checked_expr.NodeLabelNumber(key=key):
             return f"label {key} as a number"
+        case checked_expr.PodCount(text=text):
+            return text
         case _:
             assert_never(expr)
 

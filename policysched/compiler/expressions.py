@@ -37,6 +37,8 @@ def own_reads(expr: checked_expr.TypedExpr) -> interface.Reads:
             return _NODE
         case checked_expr.NodeResource():
             return interface.Reads.AMOUNTS
+        case checked_expr.PodCount():
+            return _NODE | interface.Reads.PODS
         case (
             checked_expr.NodeLabelNumber()
             | checked_expr.NodeMatch()

@@ -14,12 +14,12 @@ from policysched.cluster.pods import pod_requests, pod_shape
 from policysched.compiler import evidence, inputs, program
 from policysched.compiler.metrics import added_load, metric_samples, outages, readings
 from policysched.compiler.nodes import label_numbers, node_masks
-from policysched.compiler.pods import pod_predicates, pod_values
+from policysched.compiler.pods import counted_pods, pod_predicates, pod_sets, pod_values
 from policysched.framework import cycle_state
 from policysched.kernels import programs
 from policysched.lang.checked import checked, checked_expr
+from policysched.plugins.kernels import domains
 
-_PODS = "pods"
 _AMOUNTS = MappingProxyType(
     {
         "allocatable": programs.ALLOCATABLE,
@@ -94,10 +94,21 @@ class Expression:
 class ExpressionWriter:
     """Writes expressions into a draft, equal ones once."""
 
-    def __init__(self, metrics: Metrics, table: inputs.InputTable, *, grows: bool) -> None:
-        """Read metrics from `metrics`; with `grows`, just-placed pods add to them."""
+    def __init__(
+        self,
+        metrics: Metrics,
+        counters: counted_pods.PodCounters,
+        table: inputs.InputTable,
+        *,
+        grows: bool,
+    ) -> None:
+        """Read metrics from `metrics`; with `grows`, just-placed pods add to them.
+
+        `counters` count pods.
+        """
         self.draft = program.ProgramDraft()
         self._metrics = metrics
+        self._counters = counters
         self._table = table
         self._grows = grows
         self._known: dict[tuple[type, checked_expr.TypedExpr], int] = {}
@@ -147,6 +158,7 @@ class ExpressionWriter:
         | checked_expr.PodLimits
         | checked_expr.PodPriority
         | checked_expr.NodeLabelNumber
+        | checked_expr.PodCount
         | checked_expr.NodeMatch
         | checked_expr.NodeLabelIsPodValue
         | checked_expr.PodMatch,
@@ -166,6 +178,8 @@ class ExpressionWriter:
                 return self._input(expr, inputs.NodeMatchInput(node_masks.lower(selector)))
             case checked_expr.NodeLabelIsPodValue():
                 return self._label_comparison(expr)
+            case checked_expr.PodCount():
+                return self.draft.emit_count(self._counters.compile(expr))
             case _:
                 return self.draft.emit_pod_constant(_make_pod_constant(expr))
 
@@ -222,15 +236,27 @@ def _get_limit(shape: pod_shape.PodShape, resource: str) -> float:
 class Lowering:
     """Lowers the expressions of one profile, which share the samples of its metrics."""
 
-    def __init__(self, metrics: Metrics, *, grows: bool = True) -> None:
-        """Read metrics from `metrics`; without `grows`, just-placed pods add nothing to them."""
+    def __init__(
+        self,
+        metrics: Metrics,
+        counters: counted_pods.PodCounters | None = None,
+        *,
+        grows: bool = True,
+    ) -> None:
+        """Read metrics from `metrics`; without `grows`, just-placed pods add nothing to them.
+
+        `counters` count pods; by default, they share nothing with other rules.
+        """
         self._metrics = metrics
+        self._counters = counters or counted_pods.PodCounters(
+            pod_sets.PodSets(), domains.DomainsByKey()
+        )
         self._table = inputs.InputTable()
         self._grows = grows
 
     def measured(self) -> Lowering:
         """Return one that reads samples alone."""
-        return Lowering(self._metrics, grows=False)
+        return Lowering(self._metrics, self._counters, grows=False)
 
     def lower(self, expr: checked_expr.TypedExpr) -> Expression:
         """Return the program of a number or a condition."""
@@ -240,7 +266,7 @@ class Lowering:
 
     def begin_program(self) -> ExpressionWriter:
         """Return a writer for a program of several results."""
-        return ExpressionWriter(self._metrics, self._table, grows=self._grows)
+        return ExpressionWriter(self._metrics, self._counters, self._table, grows=self._grows)
 
     def finish_program(self, writer: ExpressionWriter) -> program.Program:
         """Return the program that was written."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime
 import itertools
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +19,7 @@ from policysched.cluster.columns import columns
 from policysched.cluster.pods import pod_shape
 from policysched.compiler import inputs
 from policysched.compiler.metrics import metric_samples
+from policysched.compiler.pods import counted_pods
 from policysched.framework import cycle_state
 from policysched.kernels import programs
 
@@ -29,10 +30,19 @@ _numbers = itertools.count()
 """Numbers of programs for cycle states, which may live longer than a program."""
 
 
+class _PodCounter(Protocol):
+    """Counts pods for pods of one shape."""
+
+    def count(self, snap: snapshot.Snapshot, rows: npt.NDArray[np.intp]) -> columns.FloatArray:
+        """Return float64 (n,): the number of pods for each of `rows`, NaN if it is missing."""
+        ...
+
+
 class _Bound(NamedTuple):
     """A program with the constants of pods that are equal to it, and the columns of a cluster.
 
-    `version` is the program's when it was bound.
+    `version` is the program's when it was bound. The counted pods are the inputs that follow those
+    of the table, of which there were `input_count`.
     """
 
     nodes: columns.NodeColumns
@@ -40,6 +50,8 @@ class _Bound(NamedTuple):
     version: int
     code: _Code
     constants: columns.FloatArray
+    input_count: int
+    counters: Sequence[_PodCounter]
 
 
 class Program:
@@ -47,18 +59,21 @@ class Program:
 
     Attributes:
         result_count: E, the number of results for each node.
+        counted: the pods that the program counts.
         version: `InputTable.version` at the last run.
     """
 
     def __init__(self, draft: ProgramDraft, table: inputs.InputTable) -> None:
         """Take the instructions of `draft`; inputs are in `table`."""
         self.result_count = draft.result_count
+        self.counted = tuple(counted for _, counted in draft.counts)
         self.version = -1
         self._table = table
         self._code: _Code = np.array(draft.code, np.int32).reshape(-1, 4)
         self._constants = np.array(draft.constants, np.float64)
         self._pod_constants = tuple(draft.pod_constants)
         self._amounts = tuple(draft.amounts)
+        self._counts = tuple(instruction for instruction, _ in draft.counts)
         self._samples = tuple(draft.samples)
         self._reads_label_ids = draft.reads_label_ids
         self._registers = np.zeros((max(draft.register_count, 1), programs.BLOCK))
@@ -86,7 +101,21 @@ class Program:
             bound = self._bind(shape, snap)
             state.write(self._key, bound)
         rows = nodes.row_numbers
+        if bound.counters:
+            values = self._add_counts(bound, snap, rows)
+            return self._run(bound, rows, np.arange(len(rows)), values)
         return self._run(bound, rows, rows, self._table.values)
+
+    def remember_counts(
+        self, state: cycle_state.CycleState, shape: pod_shape.PodShape, snap: snapshot.Snapshot
+    ) -> None:
+        """Count from now on for each node as if only the pods of this node had changed.
+
+        This holds for pods of `shape` as long as `state` is used.
+        """
+        self._table.refresh(snap)
+        counters = [each.before(shape, snap) for each in self.counted]
+        state.write(self._key, self._bind(shape, snap)._replace(counters=counters))
 
     def run_elsewhere(
         self, nodes: snapshot.NodeView, shape: pod_shape.PodShape
@@ -94,7 +123,20 @@ class Program:
         """Return the same for nodes that are not those of the cluster."""
         bound = self._bind(shape, nodes.snapshot)
         values = self._table.compute(nodes)
+        if self.counted:
+            unknown = np.full((len(self.counted), len(nodes)), np.nan)
+            values = np.concatenate((values[: bound.input_count], unknown))
         return self._run(bound, nodes.row_numbers, np.arange(len(nodes)), values)
+
+    def _add_counts(
+        self, bound: _Bound, snap: snapshot.Snapshot, rows: npt.NDArray[np.intp]
+    ) -> columns.FloatArray:
+        """Return float64 (J + K, n): the J inputs of the table and the K counts for `rows`."""
+        values = np.empty((bound.input_count + len(bound.counters), len(rows)))
+        values[: bound.input_count] = self._table.values[: bound.input_count, rows]
+        for place, counter in enumerate(bound.counters, bound.input_count):
+            values[place] = counter.count(snap, rows)
+        return values
 
     def _run(
         self,
@@ -133,7 +175,13 @@ class Program:
             code[instruction, 2] = nodes.get_resource_column_index(resource)
         for place, constant in self._pod_constants:
             constants[place] = constant(shape, snap)
-        return _Bound(nodes, len(nodes.resources), self.version, code, constants)
+        input_count = len(self._table.inputs)
+        for place, instruction in enumerate(self._counts, input_count):
+            code[instruction, 2] = place
+        counters = [each.live(shape) for each in self.counted]
+        return _Bound(
+            nodes, len(nodes.resources), self.version, code, constants, input_count, counters
+        )
 
 
 class ProgramDraft:
@@ -144,6 +192,7 @@ class ProgramDraft:
         constants: constants, of which `pod_constants` are set for each shape.
         pod_constants: (number of the constant, function of the shape).
         amounts: (number of the instruction, resource) of loads whose column is not known yet.
+        counts: (number of the instruction, counted pods) of inputs whose number is not known yet.
         samples: metrics that the program reads.
         reads_label_ids: whether constants depend on how columns of labels number their values.
         register_count: G.
@@ -156,6 +205,7 @@ class ProgramDraft:
         self.constants: list[float] = []
         self.pod_constants: list[tuple[int, PodConstant]] = []
         self.amounts: list[tuple[int, str]] = []
+        self.counts: list[tuple[int, counted_pods.CountedPods]] = []
         self.samples: list[metric_samples.MetricSamples] = []
         self.reads_label_ids = False
         self.register_count = 0
@@ -181,6 +231,11 @@ class ProgramDraft:
         """Return a register with an amount of a resource."""
         self.amounts.append((len(self.code), resource))
         return self.emit(operation)
+
+    def emit_count(self, counted: counted_pods.CountedPods) -> int:
+        """Return a register with a number of placed pods."""
+        self.counts.append((len(self.code), counted))
+        return self.emit(programs.INPUT)
 
     def end(self, operation: int, register: int, constants: Sequence[float] = (0.0,)) -> None:
         """Make a register the next result."""

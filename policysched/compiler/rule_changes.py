@@ -6,9 +6,16 @@ from collections.abc import Sequence
 from typing import TypeAlias
 
 from policysched.cluster import snapshot
+from policysched.cluster.counters import pod_counts
 from policysched.cluster.objects import objects
 from policysched.cluster.pods import pod_shape
-from policysched.compiler.rules import node_affinity, pod_affinity, reject, topology_spread
+from policysched.compiler.rules import (
+    counting,
+    node_affinity,
+    pod_affinity,
+    reject,
+    topology_spread,
+)
 
 RowRule: TypeAlias = node_affinity.RequiredNodeAffinity | reject.Reject
 """Rules that decide a node by what is on its own row."""
@@ -39,9 +46,13 @@ def moves_spread(
     before: objects.Node | None,
     after: objects.Node | None,
 ) -> bool:
-    """Return whether a node changed what other nodes are compared with."""
+    """Return whether a node changed what other nodes are compared with, or what they count."""
     own_keys = topology_spread.own_hard_keys(waiting)
     for rule in acting:
+        if isinstance(rule, counting.CountingReject) and any(
+            _label_changed(key, before, after) for key in rule.topology_keys
+        ):
+            return True
         if not isinstance(rule, topology_spread.HardSpread):
             continue
         old = before.spec.taints if before else ()
@@ -62,15 +73,25 @@ def counts_otherwise(
     snap: snapshot.Snapshot,
 ) -> bool:
     """Return whether a placed pod that came, went or changed may change the mind of a rule."""
+    if isinstance(rule, counting.CountingReject) and not rule.reads.has_own_pods:
+        return any(
+            _is_counted(each, before, snap) != _is_counted(each, after, snap)
+            for each in rule.queries(waiting)
+        )
     if isinstance(rule, RowRule):
         return rule.reads.has_own_pods
     query = rule.query(waiting)
-    namespaces = snap.counts.namespaces
-    was_counted = before is not None and query.matches(before, namespaces)
-    is_counted = after is not None and query.matches(after, namespaces)
+    was_counted = _is_counted(query, before, snap)
+    is_counted = _is_counted(query, after, snap)
     if isinstance(rule, topology_spread.HardSpread):
         return was_counted != is_counted
     if isinstance(rule, pod_affinity.RequiredPodAffinity):
         is_last = was_counted and snap.counts.get_column(query).total == 0
         return is_last or (is_counted and not was_counted)
     return was_counted and not is_counted
+
+
+def _is_counted(
+    query: pod_counts.PodQuery, placed: pod_shape.PodShape | None, snap: snapshot.Snapshot
+) -> bool:
+    return placed is not None and query.matches(placed, snap.counts.namespaces)

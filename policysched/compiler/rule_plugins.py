@@ -9,6 +9,7 @@ from policysched.compiler import rule_changes, shared_parts
 from policysched.compiler.pods import scope
 from policysched.compiler.rules import (
     base,
+    counting,
     node_affinity,
     pod_affinity,
     reject,
@@ -60,7 +61,9 @@ class RulePlugins:
             case checked.TolerationRule() as rule:
                 return tolerate.TolerateRule(rule, rule_scope)
             case checked.RejectRule() as rule:
-                return reject.Reject(rule, rule_scope, lowering, self._parts.rule_programs)
+                counts = counting.counts_pods(rule.condition)
+                kind = counting.CountingReject if counts else reject.Reject
+                return kind(rule, rule_scope, lowering, self._parts.rule_programs)
             case checked.ExpressionScoreRule() as rule:
                 return _score(rule, rule_scope, self._parts)
             case checked.ResourceScoreRule() as rule:
@@ -107,17 +110,21 @@ def _score(
     rule: checked.ExpressionScoreRule, rule_scope: scope.RuleScope, parts: shared_parts.SharedParts
 ) -> RulePlugin:
     lowering, programs = parts.lowering, parts.rule_programs
+    counts = counting.counts_pods(rule.value)
     match rule.normalization:
         case None:
-            return score.ConditionScore(rule, rule_scope, lowering, programs)
+            condition = counting.CountingConditionScore if counts else score.ConditionScore
+            return condition(rule, rule_scope, lowering, programs)
         case checked.LinearNormalization() | checked.ShapeNormalization() as way:
-            return score.PointwiseScore(rule, way, rule_scope, lowering, programs)
+            pointwise = counting.CountingPointwiseScore if counts else score.PointwiseScore
+            return pointwise(rule, way, rule_scope, lowering, programs)
         case (
             checked.MinMaxNormalization()
             | checked.RankNormalization()
             | checked.MaxNormalization() as way
         ):
-            return score.RelativeScore(rule, way, rule_scope, lowering, programs)
+            relative = counting.CountingRelativeScore if counts else score.RelativeScore
+            return relative(rule, way, rule_scope, lowering, programs)
         case _:
             assert_never(rule.normalization)
 

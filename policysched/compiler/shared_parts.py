@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Iterable
 
 from policysched.compiler import lowering, metric_parts, rule_programs
-from policysched.compiler.pods import pod_sets, scope
+from policysched.compiler.pods import counted_pods, pod_sets, scope
 from policysched.compiler.rules import pod_affinity
 from policysched.lang.checked import checked, checked_selector
 from policysched.plugins.kernels import domains
@@ -46,11 +46,12 @@ class SharedParts:
     def __init__(self, metrics: Iterable[checked.CheckedMetric]) -> None:
         """Read `metrics`."""
         self.metrics = metric_parts.MetricParts(metrics)
-        self.lowering = lowering.Lowering(self.metrics)
         self.by_key = domains.DomainsByKey()
+        self._pod_sets = pod_sets.PodSets()
+        counters = counted_pods.PodCounters(self._pod_sets, self.by_key)
+        self.lowering = lowering.Lowering(self.metrics, counters)
         self.rule_programs = rule_programs.RulePrograms(self.lowering)
         self._scopes: dict[checked_selector.PolicyPodScope, scope.PolicyScope] = {}
-        self._pod_sets = pod_sets.PodSets()
 
     def policy_scope(self, written: checked_selector.PolicyPodScope) -> scope.PolicyScope:
         """Return the compiled scope of a policy."""

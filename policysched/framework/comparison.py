@@ -26,7 +26,9 @@ class ComparisonKind(enum.IntEnum):
     """The largest number, in hundredths."""
     MAXIMUM = kernels.MAXIMUM
     """The largest whole number, in whole points, as kube-scheduler does by default."""
-    RANK = 3
+    POINTS = kernels.POINTS
+    """Nothing: the number is the score, in hundredths."""
+    RANK = 4
     """All numbers: the position among the distinct ones in even steps, in hundredths."""
 
 

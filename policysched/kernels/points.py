@@ -19,7 +19,7 @@ from __future__ import annotations
 from policysched.kernels import cython_stand_in as cython
 from policysched.kernels.math_stand_in import isnan, rint
 
-MINMAX, LARGEST, MAXIMUM = 0, 1, 2
+MINMAX, LARGEST, MAXIMUM, POINTS = 0, 1, 2, 3
 """Kinds of comparison (`write_points`)."""
 
 FULL = cython.declare(cython.longlong, 10_000)
@@ -241,6 +241,8 @@ def _compute_point(
     units: cython.longlong
     if isnan(number):
         return missing
+    if kind == 3:  # POINTS
+        return cython.cast(cython.longlong, number)
     if kind == 2:  # MAXIMUM
         units = cython.cast(cython.longlong, largest) if largest > 0.0 else 0
         if units != 0:
@@ -327,6 +329,7 @@ def update_points(
             is above 0.
         MAXIMUM: whole points `100 × v / l`, rounded down, or 100 minus that; v is a whole number,
             at least 0. Source: `plugins/helper/normalize_score.go`.
+        POINTS: the number itself, which is whole.
     Hundredths are rounded to the nearest, halves to even.
     """
     m: cython.Py_ssize_t

@@ -150,15 +150,13 @@ def _find_rule_selectors(policy: checked.CheckedPolicy) -> Iterator[SelectorUse]
     yield from _find_namespace_selectors(policy.scope.namespaces, policy, None)
     yield SelectorUse(policy.scope.where, "pods", policy, None)
     for rule in policy.rules:
-        match rule:
-            case checked.NodeAffinityRule(selector=selector):
-                yield SelectorUse(selector, "nodes", policy, rule)
-            case checked.PodAffinityRule(pods=pods) | checked.TopologySpreadRule(pods=pods):
-                yield from _find_namespace_selectors(pods.namespaces, policy, rule)
-                if pods.selector is not None:
-                    yield SelectorUse(pods.selector, "pods", policy, rule)
-            case _:
-                yield from _find_expression_selectors(policy, rule)
+        if isinstance(rule, checked.NodeAffinityRule):
+            yield SelectorUse(rule.selector, "nodes", policy, rule)
+        yield from _find_expression_selectors(policy, rule)
+        for pods in checked.list_counted_pods(rule):
+            yield from _find_namespace_selectors(pods.namespaces, policy, rule)
+            if pods.selector is not None:
+                yield SelectorUse(pods.selector, "pods", policy, rule)
 
 
 def _find_namespace_selectors(

@@ -11,7 +11,7 @@ from typing import Any
 from policysched.lang import source
 from policysched.lang.checked import checked
 from policysched.lang.parsing import parser
-from policysched.lang.syntax import syntax, syntax_clause, syntax_expr
+from policysched.lang.syntax import syntax, syntax_expr
 
 _KEY = re.compile(r"([a-z0-9.-]{1,63}/)?[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?")
 _VALUE = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?")
@@ -85,7 +85,7 @@ def _add_words_of_syntax_node(found: PolicyVocabulary, node: syntax_expr.SyntaxN
                 found.taints |= {f"{key.text}={text}:{each}" for each in effects}
         case syntax.NamespaceScope(names=names):
             found.namespaces |= {each.text for each in names}
-        case syntax_clause.WordClause(keyword="topologyKey", word=word):
+        case syntax_expr.WordClause(keyword="topologyKey", word=word):
             found.labels.setdefault(word.text, set()).update(_SOME_VALUES)
         case _:
             pass

@@ -278,6 +278,17 @@ def pod_sets(draw: st.DrawFn) -> checked_selector.PodSelection:
 # --- expressions ---------------------------------------------------------------------------------
 
 _N = units.NUMBER
+
+
+@st.composite
+def pod_counts(draw: st.DrawFn) -> checked_expr.PodCount:
+    """Return a number of pods."""
+    pods = draw(pod_sets())
+    policy = draw(scopes) if pods.kind == "self" else None
+    key = draw(maybe(st.sampled_from(TOPOLOGY_KEYS)))
+    return checked_expr.PodCount(pods, policy, key, "count(…)", _N, SPAN)
+
+
 windows = st.sampled_from(
     (
         None,
@@ -313,6 +324,7 @@ _number_leaves = st.one_of(
     ),
     st.just(checked_expr.PodPriority(_N, SPAN)),
     st.sampled_from(("size", "zone")).map(lambda key: checked_expr.NodeLabelNumber(key, _N, SPAN)),
+    pod_counts(),
 )
 
 

@@ -38,7 +38,7 @@ class Twin:
         self.cache.retain_needed_metric_data(compiled.metric_needs)
         self.shapes = pod_shape.PodShapeCache(compiled.annotation_keys)
         self.plain = policy_world.World(now_seconds=strategies.START_SECONDS)
-        self.judge = policy_pods.Judge(program, self.plain)
+        self.judge = policy_pods.Judge(self.plain, program)
         self.frameworks = {
             each.name or "": framework(each) for each in (*compiled.profiles, compiled.others)
         }

@@ -11,6 +11,8 @@ from policysched.cluster.objects import objects
 from policysched.lang.checked import checked, checked_expr, checked_selector
 from tests.reference import policy_pods, policy_selectors, policy_world, requests, single_node
 
+NONE = checked_selector.PolicyPodScope(None, checked_selector.SelectorDisjunction(()))
+
 
 @dataclasses.dataclass(frozen=True)
 class Place:
@@ -44,6 +46,8 @@ def number(expr: checked_expr.TypedExpr, place: Place) -> float | None:
             return pod_number(expr, place.pod)
         case checked_expr.NodeLabelNumber(key=key):
             return decimal(place.node.metadata.labels.get(key))
+        case checked_expr.PodCount():
+            return counted(expr, place)
         case checked_expr.ArithmeticOperation(operator=operator, left=left, right=right):
             return arithmetic(operator, number(left, place), number(right, place))
         case checked_expr.NumberFunctionCall(function=function, arguments=arguments):
@@ -65,6 +69,25 @@ def pod_number(
             return None if limit is None else float(limit)
         case checked_expr.PodPriority():
             return float(pod.spec.priority or 0)
+
+
+def counted(expr: checked_expr.PodCount, place: Place) -> float | None:
+    """Return how many pods are placed on the node, or on the nodes of its domain."""
+    if policy_pods.lacks_text(expr.pods, place.pod):
+        return None
+    nodes = [place.node]
+    if expr.topology_key is not None:
+        domain = place.node.metadata.labels.get(expr.topology_key)
+        if domain is None:
+            return None
+        nodes = [
+            each
+            for each in place.world.nodes.values()
+            if each.metadata.labels.get(expr.topology_key) == domain
+        ]
+    return float(
+        policy_pods.Sets(place.world).count(expr.pods, expr.policy or NONE, place.pod, nodes)
+    )
 
 
 def metric_value(ref: checked_expr.MetricRef, place: Place) -> float | None:

@@ -70,7 +70,7 @@ def _reject(
         holds = True
     if holds is False or (holds is None and rule.on_missing != "reject"):
         return None
-    return NOT_NOW if checked_expr.reads_pods_on_node(rule.condition) else NEVER
+    return NOT_NOW if checked_expr.reads_placed_pods(rule.condition) else NEVER
 
 
 def refreshed(judge: policy_pods.Judge, metric: str) -> None:
@@ -109,7 +109,7 @@ def _affinity(
     domains = {
         other_node.metadata.labels[key]
         for other, other_node in judge.world.placed()
-        if key in other_node.metadata.labels and judge.in_set(rule.pods, policy, other, pod)
+        if key in other_node.metadata.labels and judge.in_set(rule.pods, policy.scope, other, pod)
     }
     domain = node.metadata.labels.get(key)
     if rule.anti:
@@ -118,7 +118,7 @@ def _affinity(
         return None
     if domain is None:
         return NEVER
-    if not domains and judge.in_set(rule.pods, policy, pod, pod):
+    if not domains and judge.in_set(rule.pods, policy.scope, pod, pod):
         return None
     return None if domain in domains else NOT_NOW
 
@@ -135,7 +135,7 @@ def _repelled(judge: policy_pods.Judge, pod: objects.Pod, node: objects.Node) ->
         and rule.weight is None
         and any(
             judge.acts_on(rule, policy, profile, other)
-            and judge.in_set(rule.pods, policy, pod, other)
+            and judge.in_set(rule.pods, policy.scope, pod, other)
             for other, other_node in judge.world.placed()
             if _same_domain(rule.topology_key, node, other_node)
         )
@@ -162,11 +162,7 @@ def spread_counts(
         domain = node.metadata.labels.get(rule.topology_key)
         if domain is None or not is_eligible(judge, profile, rule, pod, node):
             continue
-        counts[domain] += sum(
-            judge.in_set(rule.pods, policy, other, pod)
-            for other in judge.world.pods_on(node)
-            if other.metadata.deletion_timestamp is None
-        )
+        counts[domain] += judge.count(rule.pods, policy.scope, pod, [node])
     return counts
 
 
@@ -253,5 +249,5 @@ def _spread(
         return NEVER
     counts = spread_counts(judge, profile, policy, rule, pod)
     fewest = min(counts.values()) if len(counts) >= rule.min_domains else 0
-    own = 1 if judge.in_set(rule.pods, policy, pod, pod) else 0
+    own = 1 if judge.in_set(rule.pods, policy.scope, pod, pod) else 0
     return NOT_NOW if counts.get(domain, 0) + own - fewest > rule.max_skew else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from policysched.cluster.objects import objects
 from policysched.lang.checked import checked, checked_selector
@@ -11,13 +11,10 @@ from tests.reference import policy_selectors, policy_world
 
 
 @dataclasses.dataclass(frozen=True)
-class Judge:
-    """A program, and the cluster on which its policies are asked."""
+class Sets:
+    """Which pods of a cluster are in the sets that policies name."""
 
-    program: checked.CheckedProgram
     world: policy_world.World
-
-    # --- scopes ----------------------------------------------------------------------------------
 
     def in_namespaces(self, wanted: checked_selector.NamespaceSet, namespace: str) -> bool:
         """Return whether a namespace is in a set."""
@@ -36,6 +33,56 @@ class Judge:
             return False
         return policy_selectors.pod_matches(scope.where, pod)
 
+    def in_set(
+        self,
+        pods: checked_selector.PodSelection,
+        scope: checked_selector.PolicyPodScope,
+        pod: objects.Pod,
+        seer: objects.Pod,
+    ) -> bool:
+        """Return whether `pod` is in a set as `seer` sees it."""
+        namespace = pod.metadata.namespace
+        if pods.namespaces is None:
+            if namespace != seer.metadata.namespace:
+                return False
+        elif not self.in_namespaces(pods.namespaces, namespace):
+            return False
+        if pods.kind == "self" and not self.selects(scope, pod):
+            return False
+        if pods.kind == "sameWorkload" and (workload(pod) == "" or workload(pod) != workload(seer)):
+            return False
+        if pods.selector is not None and not policy_selectors.pod_matches(pods.selector, pod):
+            return False
+        own, theirs = pod.metadata.labels, seer.metadata.labels
+        matching = all(own.get(k) == theirs[k] for k in pods.match_label_keys if k in theirs)
+        differing = all(
+            k in own and own[k] != theirs[k] for k in pods.mismatch_label_keys if k in theirs
+        )
+        compared = all(compares(each, own, seer) for each in pods.compared)
+        return matching and differing and compared
+
+    def count(
+        self,
+        pods: checked_selector.PodSelection,
+        scope: checked_selector.PolicyPodScope,
+        seer: objects.Pod,
+        nodes: Iterable[objects.Node],
+    ) -> int:
+        """Return how many pods of a set that are not terminating are placed on some nodes."""
+        return sum(
+            self.in_set(pods, scope, pod, seer)
+            for node in nodes
+            for pod in self.world.pods_on(node)
+            if pod.metadata.deletion_timestamp is None
+        )
+
+
+@dataclasses.dataclass(frozen=True)
+class Judge(Sets):
+    """A cluster, and the program whose policies are asked about it."""
+
+    program: checked.CheckedProgram
+
     def acts_on(
         self,
         rule: checked.Rule,
@@ -51,36 +98,6 @@ class Judge:
             for other in profile.policies
             for disabled in other.disables
         )
-
-    # --- sets of pods ----------------------------------------------------------------------------
-
-    def in_set(
-        self,
-        pods: checked_selector.PodSelection,
-        policy: checked.CheckedPolicy,
-        pod: objects.Pod,
-        seer: objects.Pod,
-    ) -> bool:
-        """Return whether `pod` is in a set as `seer` sees it."""
-        namespace = pod.metadata.namespace
-        if pods.namespaces is None:
-            if namespace != seer.metadata.namespace:
-                return False
-        elif not self.in_namespaces(pods.namespaces, namespace):
-            return False
-        if pods.kind == "self" and not self.selects(policy.scope, pod):
-            return False
-        if pods.kind == "sameWorkload" and (workload(pod) == "" or workload(pod) != workload(seer)):
-            return False
-        if pods.selector is not None and not policy_selectors.pod_matches(pods.selector, pod):
-            return False
-        own, theirs = pod.metadata.labels, seer.metadata.labels
-        matching = all(own.get(k) == theirs[k] for k in pods.match_label_keys if k in theirs)
-        differing = all(
-            k in own and own[k] != theirs[k] for k in pods.mismatch_label_keys if k in theirs
-        )
-        compared = all(compares(each, own, seer) for each in pods.compared)
-        return matching and differing and compared
 
 
 def workload(pod: objects.Pod) -> str:

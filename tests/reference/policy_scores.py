@@ -82,7 +82,7 @@ def _matching_pods(
         return 0.0
     return float(
         sum(
-            judge.in_set(rule.pods, policy, other, pod)
+            judge.in_set(rule.pods, policy.scope, other, pod)
             for other, other_node in judge.world.placed()
             if other_node.metadata.labels.get(rule.topology_key) == domain
         )

@@ -40,32 +40,29 @@ def projection(policies: Iterable[checked.CheckedPolicy]) -> shape_projection.Po
             )
         keys.update(value.key for value in _pod_values(policy) if value.kind == "label")
         for rule in policy.rules:
-            if isinstance(rule, checked.PodAffinityRule | checked.TopologySpreadRule):
-                keys.update(rule.pods.match_label_keys, rule.pods.mismatch_label_keys)
-                keys.update(each.key for each in rule.pods.compared)
-                reads_workload |= rule.pods.kind == "sameWorkload"
+            for pods in checked.list_counted_pods(rule):
+                keys.update(pods.match_label_keys, pods.mismatch_label_keys)
+                keys.update(each.key for each in pods.compared)
+                reads_workload |= pods.kind == "sameWorkload"
     return shape_projection.PodFieldsRead(frozenset(keys), reads_workload)
 
 
 def _pod_selectors(policy: checked.CheckedPolicy) -> Iterator[checked_selector.Selector]:
     yield policy.scope.where
     for rule in policy.rules:
-        match rule:
-            case checked.PodAffinityRule(pods=pods) | checked.TopologySpreadRule(pods=pods):
-                if pods.selector is not None:
-                    yield pods.selector
-            case _:
-                tests = (
-                    each for each in _expressions(rule) if isinstance(each, checked_expr.PodMatch)
-                )
-                yield from (test.selector for test in tests)
+        for pods in checked.list_counted_pods(rule):
+            if pods.selector is not None:
+                yield pods.selector
+        for each in _expressions(rule):
+            if isinstance(each, checked_expr.PodMatch):
+                yield each.selector
 
 
 def _pod_values(policy: checked.CheckedPolicy) -> Iterator[checked_selector.PodText]:
     """Yield the values of pods with which the rules compare labels."""
     for rule in policy.rules:
-        if isinstance(rule, checked.PodAffinityRule | checked.TopologySpreadRule):
-            for label in rule.pods.compared:
+        for pods in checked.list_counted_pods(rule):
+            for label in pods.compared:
                 yield from label.texts
         for each in _expressions(rule):
             if isinstance(each, checked_expr.NodeLabelIsPodValue):

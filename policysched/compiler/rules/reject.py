@@ -56,7 +56,7 @@ class Reject(base.PolicyRule):
         self.together = None if self.hysteresis else programs
         self._guards = [lower.lower(part) for part in _pod_parts(condition)]
         self._rejects_unknown = rule.on_missing == "reject"
-        resolvable = checked_expr.reads_pods_on_node(condition)
+        resolvable = checked_expr.reads_placed_pods(condition)
         code = (
             status.Code.UNSCHEDULABLE if resolvable else status.Code.UNSCHEDULABLE_AND_UNRESOLVABLE
         )

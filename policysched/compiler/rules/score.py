@@ -41,7 +41,7 @@ class ConditionScore(base.ScoreRule):
         self.outage = lower.outage(self.value)
         self.told = lower.evidence(rule.head, rule.value)
         self._missing = _missing_hundredths(rule)
-        self._program = programs.make([self])
+        self.program = programs.make([self])
 
     def write(self, writer: lowering.ExpressionWriter) -> None:
         """Write the condition and its points."""
@@ -55,7 +55,7 @@ class ConditionScore(base.ScoreRule):
         """Return int64 (n,) hundredths, all 0 in an outage."""
         if self.outage.is_on(nodes.snapshot, state):
             return np.zeros(len(nodes), np.int64)
-        found: columns.IntArray = self._program.run(nodes, pod.shape, state)[0].astype(np.int64)
+        found: columns.IntArray = self.program.run(nodes, pod.shape, state)[0].astype(np.int64)
         return found
 
 
@@ -83,13 +83,13 @@ class NumberScore(base.ScoreRule):
         self.outage = lower.outage(self.value)
         self.told = lower.evidence(rule.head, rule.value)
         self._missing = _missing_hundredths(rule)
-        self._number = lower.lower(self.value)
+        self.number = lower.lower(self.value)
 
     def compute_numbers(
         self, state: cycle_state.CycleState, shape: pod_shape.PodShape, nodes: snapshot.NodeView
     ) -> columns.FloatArray:
         """Return float64 (n,), the numbers that points are made of; NaN where missing."""
-        return self._number.evaluate(nodes, shape, state)
+        return self.number.evaluate(nodes, shape, state)
 
 
 class PointwiseScore(NumberScore):
@@ -106,7 +106,7 @@ class PointwiseScore(NumberScore):
         """Compile `rule`."""
         super().__init__(rule, rule_scope, lower, programs)
         self._normalization = normalization
-        self._program = programs.make([self])
+        self.program = programs.make([self])
 
     def write(self, writer: lowering.ExpressionWriter) -> None:
         """Write the number and its points."""
@@ -129,7 +129,7 @@ class PointwiseScore(NumberScore):
         """Return int64 (n,) hundredths, all 0 in an outage."""
         if self.outage.is_on(nodes.snapshot, state):
             return np.zeros(len(nodes), np.int64)
-        found: columns.IntArray = self._program.run(nodes, pod.shape, state)[0].astype(np.int64)
+        found: columns.IntArray = self.program.run(nodes, pod.shape, state)[0].astype(np.int64)
         return found
 
 

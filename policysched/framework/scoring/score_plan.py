@@ -147,7 +147,10 @@ def _compared_of(compared: Sequence[scorers.Scorer], cycle: cycles.Cycle) -> lis
         if scorer.scores_domains:
             plugin = cast("compared_scores.DomainScorePlugin", scorer.plugin)
             by_domain = plugin.by_domain(cycle.answers.state, cycle.pod, cycle.snap)
-            found.append(compared_scores.ComparedScores(by_domain, [member]))
+            if member.comparison.kind is comparison.ComparisonKind.RANK:
+                found.append(ranked_scores.RankedScores(by_domain, member))
+            else:
+                found.append(compared_scores.ComparedScores(by_domain, [member]))
         elif member.comparison.kind is comparison.ComparisonKind.RANK:
             found.append(ranked_scores.RankedScores(_derive_numbers([scorer], cycle), member))
         else:

@@ -135,19 +135,19 @@ def make_amount_clause(name: str, value: object) -> syntax_clause.AmountClause:
     return syntax_clause.AmountClause(SPAN, name, make_numeral(value))
 
 
-def make_word_clause(name: str, value: str) -> syntax_clause.WordClause:
+def make_word_clause(name: str, value: str) -> syntax_expr.WordClause:
     """Return a clause with a word, such as `topologyKey zone`."""
-    return syntax_clause.WordClause(SPAN, name, make_word(value))
+    return syntax_expr.WordClause(SPAN, name, make_word(value))
 
 
-def make_unquoted_word_clause(name: str, value: str) -> syntax_clause.WordClause:
+def make_unquoted_word_clause(name: str, value: str) -> syntax_expr.WordClause:
     """Return a clause with an unquoted word, such as `prefer low` or `as NAME`."""
-    return syntax_clause.WordClause(SPAN, name, make_keyword(value))
+    return syntax_expr.WordClause(SPAN, name, make_keyword(value))
 
 
-def make_list_clause(name: str, values: Iterable[str]) -> syntax_clause.WordsClause:
+def make_list_clause(name: str, values: Iterable[str]) -> syntax_expr.WordsClause:
     """Return a clause with a list of words, such as `matchLabelKeys (a, b)`."""
-    return syntax_clause.WordsClause(SPAN, name, tuple(make_word(value) for value in values))
+    return syntax_expr.WordsClause(SPAN, name, tuple(make_word(value) for value in values))
 
 
 def make_missing_clause(action: str, points: int | None = None) -> syntax_clause.MissingClause:

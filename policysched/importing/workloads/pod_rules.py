@@ -7,7 +7,7 @@ from typing import Literal
 from policysched.importing.reading import fields
 from policysched.importing.result import policy_text
 from policysched.importing.workloads import label_terms, node_rules
-from policysched.lang.syntax import syntax, syntax_clause
+from policysched.lang.syntax import syntax, syntax_clause, syntax_expr
 
 _Kind = Literal["podAffinity", "podAntiAffinity"]
 _MISMATCH_HELP = "give all pods the label, or leave the term in the pods; the rule ignores them"
@@ -66,14 +66,14 @@ def _make_affinity_rule(
     return [policy_text.CommentedStatement(node, whole.place.origin_comment, whole.place)]
 
 
-def _convert_term_pods(term: fields.StrictFields) -> syntax.PodSet | None:
+def _convert_term_pods(term: fields.StrictFields) -> syntax_expr.PodSet | None:
     selector = label_terms.convert_label_selector(term.read_object("labelSelector"))
     if selector is label_terms.TrivialSelector.NONE:
         problem = "a term without labelSelector matches no pod; it is left out"
         term.report.warn(term.place, problem, _NONE_HELP)
         return None
     where = None if isinstance(selector, label_terms.TrivialSelector) else selector
-    return syntax.PodSet(policy_text.SPAN, "pods", where)
+    return syntax_expr.PodSet(policy_text.SPAN, "pods", where)
 
 
 def _convert_term_namespaces(term: fields.StrictFields) -> list[syntax_clause.Clause]:
@@ -83,14 +83,12 @@ def _convert_term_namespaces(term: fields.StrictFields) -> list[syntax_clause.Cl
     selector = label_terms.convert_label_selector(given)
     if selector is label_terms.TrivialSelector.ALL:
         everywhere = (policy_text.make_keyword("all"),)
-        return [syntax_clause.WordsClause(policy_text.SPAN, "namespaces", everywhere, is_all=True)]
+        return [syntax_expr.WordsClause(policy_text.SPAN, "namespaces", everywhere, is_all=True)]
     clauses: list[syntax_clause.Clause] = []
     if names:
         clauses.append(policy_text.make_list_clause("namespaces", names))
     if not isinstance(selector, label_terms.TrivialSelector):
-        clauses.append(
-            syntax_clause.SelectorClause(policy_text.SPAN, "namespaceSelector", selector)
-        )
+        clauses.append(syntax_expr.SelectorClause(policy_text.SPAN, "namespaceSelector", selector))
     return clauses
 
 

@@ -312,6 +312,18 @@ def list_rule_expressions(rule: Rule) -> tuple[checked_expr.TypedExpr, ...]:
             return ()
 
 
+def list_counted_pods(rule: Rule) -> tuple[checked_selector.PodSelection, ...]:
+    """Return the sets of placed pods that a rule counts."""
+    if isinstance(rule, PodAffinityRule | TopologySpreadRule):
+        return (rule.pods,)
+    return tuple(
+        each.pods
+        for expr in list_rule_expressions(rule)
+        for each in checked_expr.walk_expressions(expr)
+        if isinstance(each, checked_expr.PodCount)
+    )
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class DisabledRule:
     """`disable policy.rule`: turns the rule off for pods that the disabling policy selects.

@@ -113,6 +113,33 @@ class NodeLabelNumber:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class PodCount:
+    """The number of placed pods of a set on the node, or in its topology domain.
+
+    The incoming pod and terminating pods do not count. Missing if the node does not have the label,
+    or if the incoming pod lacks a value that the set compares.
+
+    Attributes:
+        pods: the set, as a topologySpread of the incoming pod has it.
+        policy: the pods of the policy, if the set is `self`.
+        topology_key: the label whose values are the domains; None to count on the node itself.
+        text: canonical text, for messages.
+    """
+
+    pods: checked_selector.PodSelection
+    policy: checked_selector.PolicyPodScope | None
+    topology_key: str | None
+    text: str = dataclasses.field(compare=False, repr=False)
+    unit: units.Unit
+    span: source.Span = dataclasses.field(compare=False, repr=False)
+
+    @property
+    def can_be_missing(self) -> bool:
+        """Whether there are nodes or pods without the number."""
+        return self.topology_key is not None or self.pods.can_lack_value
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class ArithmeticOperation:
     """`left operator right`; the result of a division by zero is missing. `-x` becomes 0 - x."""
 
@@ -230,6 +257,7 @@ TypedExpr: TypeAlias = (
     | PodLimits
     | PodPriority
     | NodeLabelNumber
+    | PodCount
     | ArithmeticOperation
     | NumberFunctionCall
     | ValueWithFallback
@@ -276,7 +304,7 @@ def list_read_metrics(expr: TypedExpr) -> tuple[str, ...]:
 
 def reads_pod(expr: TypedExpr) -> bool:
     """Return whether the value depends on the incoming pod."""
-    own = (PodRequests, PodLimits, PodPriority, NodeLabelIsPodValue, PodMatch)
+    own = (PodRequests, PodLimits, PodPriority, PodCount, NodeLabelIsPodValue, PodMatch)
     return any(isinstance(each, own) for each in walk_expressions(expr))
 
 
@@ -285,9 +313,10 @@ def compute_expression_depth(expr: TypedExpr) -> int:
     return 1 + max((compute_expression_depth(child) for child in list_operands(expr)), default=0)
 
 
-def reads_pods_on_node(expr: TypedExpr) -> bool:
-    """Return whether the value depends on the pods on the node (`free`, `requested`)."""
+def reads_placed_pods(expr: TypedExpr) -> bool:
+    """Return whether the value depends on placed pods (`free`, `requested`, `count`)."""
     return any(
-        isinstance(each, NodeResource) and each.kind in ("free", "requested")
+        isinstance(each, PodCount)
+        or (isinstance(each, NodeResource) and each.kind in ("free", "requested"))
         for each in walk_expressions(expr)
     )

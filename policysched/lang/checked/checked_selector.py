@@ -283,3 +283,8 @@ class PodSelection:
     match_label_keys: tuple[str, ...]
     mismatch_label_keys: tuple[str, ...]
     compared: tuple[ComparedLabel, ...] = ()
+
+    @property
+    def can_lack_value(self) -> bool:
+        """Whether there are incoming pods without a value that the set compares."""
+        return any(text.can_be_missing for each in self.compared for text in each.texts)

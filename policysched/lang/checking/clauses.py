@@ -71,7 +71,7 @@ class ClauseSet:
 
         A word that is not allowed is reported, and the result is None.
         """
-        clause = self.get_clause(keyword, syntax_clause.WordClause)
+        clause = self.get_clause(keyword, syntax_expr.WordClause)
         if clause is None:
             return allowed[0]
         if clause.word.text not in allowed:
@@ -79,9 +79,9 @@ class ClauseSet:
             return None
         return clause.word.text
 
-    def get_words_clause(self, keyword: str) -> syntax_clause.WordsClause | None:
+    def get_words_clause(self, keyword: str) -> syntax_expr.WordsClause | None:
         """Return the clause with a list of words, or None if the statement does not have it."""
-        return self.get_clause(keyword, syntax_clause.WordsClause)
+        return self.get_clause(keyword, syntax_expr.WordsClause)
 
     def read_message(self) -> str | None:
         """Return the message, or None without one; report an invalid message."""

@@ -11,7 +11,7 @@ from typing import Literal
 
 from policysched import spelling, units
 from policysched.lang import source
-from policysched.lang.checked import checked
+from policysched.lang.checked import checked, checked_selector
 from policysched.lang.checking import diagnostic_collector
 from policysched.lang.diagnostics import diagnostics, fixes
 from policysched.lang.syntax import syntax, syntax_expr
@@ -34,6 +34,7 @@ class NameEnvironment:
         now: seconds since the epoch, to warn about expired rules; None to ignore expiry.
         target: the objects that rules reject and score: nodes, or clusters in a clusterPolicy; None
             for a let that is checked on its own.
+        scope: the pods of the policy that is checked; None outside policies.
     """
 
     params: Mapping[str, checked.CheckedParam]
@@ -45,6 +46,7 @@ class NameEnvironment:
     found: diagnostic_collector.DiagnosticCollector
     now: float | None = None
     target: Literal["node", "cluster"] | None = "node"
+    scope: checked_selector.PolicyPodScope | None = None
 
     @property
     def names(self) -> frozenset[str]:

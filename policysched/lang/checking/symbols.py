@@ -9,7 +9,7 @@ from policysched.lang import text_limits
 from policysched.lang.checking import diagnostic_collector
 from policysched.lang.diagnostics import diagnostics
 from policysched.lang.parsing import parser, versions
-from policysched.lang.syntax import syntax, syntax_clause, syntax_expr
+from policysched.lang.syntax import syntax, syntax_expr
 from policysched.lang.words import kubernetes_names, vocabulary
 
 _MAX_NAME = 63
@@ -173,7 +173,7 @@ def _check_rule_names(
     names: dict[str, syntax.Statement] = {}
     for statement in policy.statements:
         for clause in getattr(statement, "clauses", ()):
-            if not isinstance(clause, syntax_clause.WordClause) or clause.keyword != "as":
+            if not isinstance(clause, syntax_expr.WordClause) or clause.keyword != "as":
                 continue
             word = clause.word
             problem = kubernetes_names.find_dns_label_problem(word.text)

@@ -161,7 +161,7 @@ CALLS: dict[str, str] = {
     **dict.fromkeys(("coalesce", "ifnull", "nvl", "orElse"), "({0} else {1})"),
     **dict.fromkeys(("has", "exists", "defined", "some"), "node({0} Exists)"),
     **dict.fromkeys(("tainted", "taint"), "node(tainted({0}))"),
-    **dict.fromkeys(("count", "len", "size"), "requested({0})"),
+    **dict.fromkeys(("len", "size"), "requested({0})"),
     "quantity": "{0}",
     "sum": "({0} + {1})",
 }
@@ -202,8 +202,7 @@ CALLS_OF_OTHERS: dict[str, str] = {
         "write the metric alone, and `over 5m avg` after the comparison",
     ),
     "absent": "write the metric in a comparison, and `missing reject` after it",
-    "pods": "`requested(pods)` counts all pods of a node; pods of some labels are kept apart by "
-    "`podAntiAffinity` and `topologySpread`",
+    "pods": "`requested(pods)` counts all pods of a node, `count(pods where …)` some of them",
 }
 """Foreign function without an equivalent call, in lower case -> advice."""
 

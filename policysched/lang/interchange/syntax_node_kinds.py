@@ -24,6 +24,7 @@ _NAMES = {
     "NodeTest": "node",
     "ClusterTest": "cluster",
     "PodTest": "pod",
+    "PodCount": "count",
     "SelectorRef": "name",
     "SelectorAnd": "and",
     "SelectorOr": "or",

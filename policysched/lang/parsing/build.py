@@ -108,10 +108,10 @@ class PolicyTreeBuilder(build_clause.ClauseBuilder):
         strength, selector, *clauses = children
         return syntax.NodeAffinity(span, strength.text, selector, tuple(clauses))
 
-    def pods(self, span: source.Span, children: build_expr.Children) -> syntax.PodSet:
+    def pods(self, span: source.Span, children: build_expr.Children) -> syntax_expr.PodSet:
         """Build `self`, `sameWorkload`, `pods …`."""
         kind, *where = children
-        return syntax.PodSet(span, kind.text, where[0] if where else None)
+        return syntax_expr.PodSet(span, kind.text, where[0] if where else None)
 
     def pod_affinity(self, span: source.Span, children: build_expr.Children) -> syntax.PodAffinity:
         """Build the statement from its kind, strength, pods and clauses."""

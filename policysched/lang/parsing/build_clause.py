@@ -25,31 +25,31 @@ class ClauseBuilder(build_expr.ExprBuilder):
 
     def word_clause(
         self, span: source.Span, children: build_expr.Children
-    ) -> syntax_clause.WordClause:
+    ) -> syntax_expr.WordClause:
         """Build a clause from a keyword and a word."""
         keyword, word = children
-        return syntax_clause.WordClause(span, keyword.text, word)
+        return syntax_expr.WordClause(span, keyword.text, word)
 
     def word_option(
         self, span: source.Span, children: build_expr.Children
-    ) -> syntax_clause.WordClause:
+    ) -> syntax_expr.WordClause:
         """Build an option of a metric from a keyword and a word."""
         return self.word_clause(span, children)
 
     def words_clause(
         self, span: source.Span, children: build_expr.Children
-    ) -> syntax_clause.WordsClause:
+    ) -> syntax_expr.WordsClause:
         """Build a clause from a keyword and a list of words."""
         keyword, words = children
-        return syntax_clause.WordsClause(span, keyword.text, words)
+        return syntax_expr.WordsClause(span, keyword.text, words)
 
     def namespaces_all(
         self, span: source.Span, children: build_expr.Children
-    ) -> syntax_clause.WordsClause:
+    ) -> syntax_expr.WordsClause:
         """Build `namespaces all`."""
         keyword, everything = children
         word = syntax_expr.Value(everything.span, everything.text)
-        return syntax_clause.WordsClause(span, keyword.text, (word,), is_all=True)
+        return syntax_expr.WordsClause(span, keyword.text, (word,), is_all=True)
 
     def text_clause(
         self, span: source.Span, children: build_expr.Children
@@ -60,10 +60,10 @@ class ClauseBuilder(build_expr.ExprBuilder):
 
     def namespace_selector_clause(
         self, span: source.Span, children: build_expr.Children
-    ) -> syntax_clause.SelectorClause:
+    ) -> syntax_expr.SelectorClause:
         """Build a clause from a keyword and a selector."""
         keyword, selector = children
-        return syntax_clause.SelectorClause(span, keyword.text, selector)
+        return syntax_expr.SelectorClause(span, keyword.text, selector)
 
     def until(self, span: source.Span, children: build_expr.Children) -> syntax_clause.ExprClause:
         """Build an `until` clause from the keyword and a condition."""

@@ -270,6 +270,11 @@ class ExprBuilder:
         """Build a condition on the pod."""
         return self._record_node_depth(syntax_expr.PodTest(span, children[1]), children)
 
+    def pod_count(self, span: source.Span, children: Children) -> object:
+        """Build a number of pods from its set of pods and clauses."""
+        pods, *clauses = children
+        return self._record_node_depth(syntax_expr.PodCount(span, pods, tuple(clauses)), children)
+
     def negate(self, span: source.Span, children: Children) -> object:
         """Build a negated number."""
         return self._mark_kept_parentheses(syntax_expr.Negate(span, children[1]), children[1:])

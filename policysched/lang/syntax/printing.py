@@ -148,7 +148,8 @@ def _format_atom(
     | syntax_expr.Call
     | syntax_expr.NodeTest
     | syntax_expr.ClusterTest
-    | syntax_expr.PodTest,
+    | syntax_expr.PodTest
+    | syntax_expr.PodCount,
 ) -> str:
     """Format an expression that never needs parentheses: a literal, a name, a call or a test."""
     match node:
@@ -166,8 +167,14 @@ def _format_atom(
             return f"cluster({format_selector(inner)})"
         case syntax_expr.PodTest(selector=inner):
             return f"pod({format_selector(inner)})"
+        case syntax_expr.PodCount():
+            return _format_pod_count(node)
         case _:
             assert_never(node)
+
+
+def _format_pod_count(node: syntax_expr.PodCount) -> str:
+    return f"count({' '.join([format_pod_set(node.pods), *map(format_clause, node.clauses)])})"
 
 
 def format_arguments(given: Iterable[syntax_expr.Argument]) -> str:
@@ -227,13 +234,13 @@ def format_clause(node: syntax_clause.Clause) -> str:
     match node:
         case syntax_clause.AmountClause(amount=number):
             rest = format_amount(number)
-        case syntax_clause.WordClause(word=word):
+        case syntax_expr.WordClause(word=word):
             rest = format_value(word)
-        case syntax_clause.WordsClause(words=words):
+        case syntax_expr.WordsClause(words=words):
             rest = "all" if node.is_all else format_value_list(words)
         case syntax_clause.TextClause(text=text):
             rest = format_value(text)
-        case syntax_clause.SelectorClause(selector=inner):
+        case syntax_expr.SelectorClause(selector=inner):
             rest = format_selector(inner)
         case syntax_clause.ExprClause(expr=inner):
             rest = format_expression(inner)
@@ -342,7 +349,7 @@ def _format_scope(node: syntax.Scope) -> list[str]:
     return parts
 
 
-def format_pod_set(node: syntax.PodSet) -> str:
+def format_pod_set(node: syntax_expr.PodSet) -> str:
     """Format the pod set of an affinity or spread rule."""
     return node.kind + (f" where {format_selector(node.where)}" if node.where is not None else "")
 

@@ -61,20 +61,12 @@ class NodeAffinity(syntax_expr.SyntaxNode):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class PodSet(syntax_expr.SyntaxNode):
-    """`self`, `sameWorkload`, `pods` or `pods where selector`."""
-
-    kind: Literal["self", "sameWorkload", "pods"]
-    where: syntax_expr.Selector | None = None
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
 class PodAffinity(syntax_expr.SyntaxNode):
     """`podAffinity|podAntiAffinity required|preferred pods clause…`."""
 
     kind: Literal["podAffinity", "podAntiAffinity"]
     strength: Literal["required", "preferred"]
-    pods: PodSet
+    pods: syntax_expr.PodSet
     clauses: tuple[syntax_clause.Clause, ...]
 
 
@@ -82,7 +74,7 @@ class PodAffinity(syntax_expr.SyntaxNode):
 class TopologySpread(syntax_expr.SyntaxNode):
     """`topologySpread [pods] clause…`; `self` is the default for pods."""
 
-    pods: PodSet | None
+    pods: syntax_expr.PodSet | None
     clauses: tuple[syntax_clause.Clause, ...]
 
 

@@ -22,44 +22,11 @@ class AmountClause(syntax_expr.SyntaxNode):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class WordClause(syntax_expr.SyntaxNode):
-    """A clause with one word.
-
-    The keyword is `topologyKey`, `as`, `prefer`, `whenUnsatisfiable`, `nodeAffinityPolicy` or
-    `nodeTaintsPolicy`; in a metric, `node`, `cluster` or `source`.
-    """
-
-    keyword: str
-    word: syntax_expr.Value
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class WordsClause(syntax_expr.SyntaxNode):
-    """namespaces, matchLabelKeys, mismatchLabelKeys.
-
-    Attributes:
-        is_all: set for `namespaces all`; `words` then contains only `all`.
-    """
-
-    keyword: str
-    words: tuple[syntax_expr.Value, ...]
-    is_all: bool = False
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
 class TextClause(syntax_expr.SyntaxNode):
     """message, during, expires."""
 
     keyword: str
     text: syntax_expr.Value
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class SelectorClause(syntax_expr.SyntaxNode):
-    """namespaceSelector."""
-
-    keyword: str
-    selector: syntax_expr.Selector
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -118,10 +85,10 @@ class PlacedClause(syntax_expr.SyntaxNode):
 
 Clause: TypeAlias = (
     AmountClause
-    | WordClause
-    | WordsClause
+    | syntax_expr.WordClause
+    | syntax_expr.WordsClause
     | TextClause
-    | SelectorClause
+    | syntax_expr.SelectorClause
     | ExprClause
     | NormalizeClause
     | MissingClause

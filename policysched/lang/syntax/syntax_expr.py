@@ -1,4 +1,4 @@
-"""Define the abstract syntax of words, selectors and expressions; see `syntax`."""
+"""Define the abstract syntax of words, selectors, sets of pods and expressions; see `syntax`."""
 
 from __future__ import annotations
 
@@ -169,6 +169,62 @@ class SelectorNot(Operation):
 Selector: TypeAlias = Requirement | SelectorRef | Tainted | SelectorAnd | SelectorOr | SelectorNot
 
 
+# ---------------------------------------------------------------------------- sets of pods
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class PodSet(SyntaxNode):
+    """`self`, `sameWorkload`, `pods` or `pods where selector`."""
+
+    kind: Literal["self", "sameWorkload", "pods"]
+    where: Selector | None = None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class WordClause(SyntaxNode):
+    """A clause with one word.
+
+    The keyword is `topologyKey`, `as`, `prefer`, `whenUnsatisfiable`, `nodeAffinityPolicy` or
+    `nodeTaintsPolicy`; in a metric, `node`, `cluster` or `source`.
+    """
+
+    keyword: str
+    word: Value
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class WordsClause(SyntaxNode):
+    """namespaces, matchLabelKeys, mismatchLabelKeys.
+
+    Attributes:
+        is_all: set for `namespaces all`; `words` then contains only `all`.
+    """
+
+    keyword: str
+    words: tuple[Value, ...]
+    is_all: bool = False
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class SelectorClause(SyntaxNode):
+    """namespaceSelector."""
+
+    keyword: str
+    selector: Selector
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class PodCount(SyntaxNode):
+    """`count(pods where selector topologyKey zone)`: a number of placed pods.
+
+    Attributes:
+        clauses: `topologyKey`, and others that `podAffinity` has for its pods.
+    """
+
+    pods: PodSet
+    clauses: tuple[WordClause | WordsClause | SelectorClause, ...]
+
+
 # ---------------------------------------------------------------------------- expressions
 
 
@@ -298,6 +354,7 @@ Expr: TypeAlias = (
     | NodeTest
     | ClusterTest
     | PodTest
+    | PodCount
     | Negate
     | Binary
     | Else

@@ -29,6 +29,7 @@ CONNECTIVES: dict[str, tuple[str, ...]] = {
     "_TAINTED": ("tainted",),
     "NODE": ("node",),
     "POD": ("pod",),
+    "_COUNT": ("count",),
     "_POD_VALUE": ("pod",),
     "PODS": ("pods",),
     "RESOURCES": ("resources",),
@@ -158,9 +159,10 @@ KEYWORDS: dict[str, tuple[str, ...]] = {
 ALL_KEYWORDS = frozenset(word for words in KEYWORDS.values() for word in words)
 
 _ALWAYS = frozenset({"as", "during", "expires"})
-_POD_TERM = _ALWAYS | {
-    *("topologyKey", "namespaces", "namespaceSelector", "matchLabelKeys", "mismatchLabelKeys")
-}
+_COUNTED = frozenset(
+    ("topologyKey", "namespaces", "namespaceSelector", "matchLabelKeys", "mismatchLabelKeys")
+)
+_POD_TERM = _ALWAYS | _COUNTED
 
 ALLOWED_CLAUSES: dict[str, frozenset[str]] = {
     # Terms about nodes and pods have `missing` if a label is compared with a value of the pod.
@@ -175,6 +177,7 @@ ALLOWED_CLAUSES: dict[str, frozenset[str]] = {
         *("topologyKey", "maxSkew", "minDomains", "whenUnsatisfiable", "matchLabelKeys"),
         *("nodeAffinityPolicy", "nodeTaintsPolicy", "weight", "message", "missing"),
     },
+    "count": _COUNTED,
     "tolerate": _ALWAYS,
     "reject": _ALWAYS | {"missing", "message", "over", "until"},
     "score": _ALWAYS | {"weight", "prefer", "normalize", "missing", "over"},

@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 
 from policysched.lang import source
 from policysched.lang.parsing import parser
-from policysched.lang.syntax import syntax, syntax_clause, syntax_expr
+from policysched.lang.syntax import syntax, syntax_expr
 
 Kind: TypeAlias = Literal["policy", "profile", "metric", "param", "let", "rule", "import"]
 _MAX_NAME = 60
@@ -79,7 +79,7 @@ def _make_statement_entry(text: source.SourceText, node: syntax_expr.SyntaxNode)
     names = [
         each.word
         for each in clauses
-        if isinstance(each, syntax_clause.WordClause) and each.keyword == "as"
+        if isinstance(each, syntax_expr.WordClause) and each.keyword == "as"
     ]
     words = text.slice(node.span).split()
     if names:

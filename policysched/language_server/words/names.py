@@ -141,7 +141,7 @@ def _iterate_definitions(result: parser.ParseResult) -> Iterator[NameOccurrence]
 
 def _iterate_rule_definitions(policy: str, statement: syntax.Statement) -> Iterator[NameOccurrence]:
     for clause in getattr(statement, "clauses", ()):
-        if isinstance(clause, syntax_clause.WordClause) and clause.keyword == "as":
+        if isinstance(clause, syntax_expr.WordClause) and clause.keyword == "as":
             yield _make_occurrence(
                 NamedSymbol("rule", f"{policy}/{clause.word.text}"), clause.word, statement
             )

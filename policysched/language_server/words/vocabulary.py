@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from policysched.lang.parsing import parser
-from policysched.lang.syntax import syntax, syntax_clause, syntax_expr
+from policysched.lang.syntax import syntax, syntax_expr
 from policysched.promql import query_tokens
 
 if TYPE_CHECKING:
@@ -171,11 +171,11 @@ def _iterate_requirements(
                 yield from (("pod", each) for each in _list_requirements(where))
             if namespaces is not None and namespaces.selector is not None:
                 yield from (("namespace", each) for each in _list_requirements(namespaces.selector))
-        case syntax.PodAffinity(pods=syntax.PodSet(where=where), clauses=clauses):
+        case syntax.PodAffinity(pods=syntax_expr.PodSet(where=where), clauses=clauses):
             if where is not None:
                 yield from (("pod", each) for each in _list_requirements(where))
             for clause in clauses:
-                if isinstance(clause, syntax_clause.SelectorClause):
+                if isinstance(clause, syntax_expr.SelectorClause):
                     yield from (("namespace", each) for each in _list_requirements(clause.selector))
         case _:
             pass

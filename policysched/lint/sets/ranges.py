@@ -64,7 +64,12 @@ def find_value_range(
             return ValueRange(_MIN_PRIORITY, _MAX_PRIORITY)
         case checked_expr.NodeResource(kind="free") | checked_expr.NodeLabelNumber():
             return ANY
-        case checked_expr.NodeResource() | checked_expr.PodRequests() | checked_expr.PodLimits():
+        case (
+            checked_expr.NodeResource()
+            | checked_expr.PodRequests()
+            | checked_expr.PodLimits()
+            | checked_expr.PodCount()
+        ):
             return _NOT_NEGATIVE
         case checked_expr.ValueWithFallback(value=value, fallback=fallback):
             return find_value_range(value, metrics).make_union(find_value_range(fallback, metrics))

@@ -139,6 +139,12 @@ def of_label(snap: snapshot.Snapshot, key: str) -> Domains:
     return Domains(column.ids[: snap.size].astype(np.intp) + 1, len(column.values))
 
 
+def of_rows(snap: snapshot.Snapshot) -> Domains:
+    """Return one domain for each node."""
+    numbers = np.arange(1, snap.size + 1, dtype=np.intp)
+    return Domains(np.where(snap.is_alive, numbers, 0), snap.size)
+
+
 def joined(nodes: Domains, snap: snapshot.Snapshot, key: str) -> Domains:
     """Return the domains with nodes that lack the label in the one of the value "", if it exists.
 
@@ -165,15 +171,16 @@ class DomainsByKey:
     def __init__(self) -> None:
         """Start with nothing kept."""
         self._stamp: Stamp | None = None
-        self._kept: dict[str, Domains] = {}
+        self._kept: dict[str | None, Domains] = {}
 
-    def get(self, snap: snapshot.Snapshot, key: str) -> Domains:
-        """Return the domains of `key` in `snap`."""
+    def get(self, snap: snapshot.Snapshot, key: str | None) -> Domains:
+        """Return the domains of `key` in `snap`; for None, each node is one."""
         stamp = stamp_of(snap)
         if stamp != self._stamp:
             self._kept.clear()
             self._stamp = stamp
         found = self._kept.get(key)
         if found is None:
-            found = self._kept[key] = of_label(snap, key)
+            found = of_rows(snap) if key is None else of_label(snap, key)
+            self._kept[key] = found
         return found

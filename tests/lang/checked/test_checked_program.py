@@ -362,8 +362,8 @@ def test_no_text_at_all_is_a_program_without_policies() -> None:
 
 def test_helpers_tell_what_an_expression_reads() -> None:
     """The compiler asks this for the code of a rejection and for requeueing."""
-    assert checked_expr.reads_pods_on_node(_condition("free(cpu) < 2 and busy > 1%"))
-    assert not checked_expr.reads_pods_on_node(_condition("allocatable(cpu) < 2 or busy > 1%"))
+    assert checked_expr.reads_placed_pods(_condition("free(cpu) < 2 and busy > 1%"))
+    assert not checked_expr.reads_placed_pods(_condition("allocatable(cpu) < 2 or busy > 1%"))
     assert checked_expr.list_read_metrics(_condition("used > 1 or not busy > 1%")) == (
         "busy",
         "used",

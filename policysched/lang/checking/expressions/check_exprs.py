@@ -12,7 +12,12 @@ from policysched import spelling, units
 from policysched.lang import source, text_limits
 from policysched.lang.checked import checked, checked_expr, checked_selector, metric_windows
 from policysched.lang.checking import check_metric_times, number_reading
-from policysched.lang.checking.expressions import check_calls, check_operands, check_targets
+from policysched.lang.checking.expressions import (
+    check_calls,
+    check_operands,
+    check_pod_counts,
+    check_targets,
+)
 from policysched.lang.checking.selectors import (
     check_compared_labels,
     check_label_idioms,
@@ -140,6 +145,8 @@ class ExprChecker:
                 if both is None:
                     return None
                 return checked_expr.ValueWithFallback(both.left, both.right, both.unit, expr.span)
+            case syntax_expr.PodCount():
+                return check_pod_counts.check_pod_count(self.env, expr)
             case syntax_expr.Text(value=value):
                 is_number = numerals.parse_numeral(value.text) is not None
                 self.found.add_error(

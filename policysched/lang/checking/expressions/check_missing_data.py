@@ -16,7 +16,8 @@ def iterate_possibly_missing_parts(expr: Typed) -> Iterator[Typed]:
     """Yield the parts whose values can be missing, except those with a fallback.
 
     These are metrics, labels read as numbers, limits, values of the pod with which labels are
-    compared, and divisions (and `mod`) by a value that can be zero. Parts of a fallback are
+    compared, counted pods of a topology domain, and divisions (and `mod`) by a value that can be
+    zero. Parts of a fallback are
     included only if the value that it replaces can be missing.
     """
     match expr:
@@ -34,6 +35,8 @@ def iterate_possibly_missing_parts(expr: Typed) -> Iterator[Typed]:
             if not _divides_by_constant(expr):
                 yield expr
         case checked_expr.NodeLabelIsPodValue(value=value) if value.can_be_missing:
+            yield expr
+        case checked_expr.PodCount() if expr.can_be_missing:
             yield expr
         case _:
             pass
@@ -59,6 +62,8 @@ def explain_unsettled_missing_data(
     for part in iterate_possibly_missing_parts(value):
         if isinstance(part, checked_expr.NodeLabelIsPodValue):
             return f"a pod without `{part.value.text}` has nothing to compare"
+        if isinstance(part, checked_expr.PodCount) and part.topology_key is not None:
+            return f"a node without the label `{part.topology_key}` is in no domain"
     if len(answers) > 1 and None not in answers:
         return "its metrics have different `missing` clauses"
     has_fallback = any(

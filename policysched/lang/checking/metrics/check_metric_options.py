@@ -146,7 +146,7 @@ def _check_placed_pod_increase(
         return None
     for part in checked_expr.walk_expressions(value):
         is_metric = isinstance(part, checked_expr.MetricRef)
-        if is_metric or checked_expr.reads_pods_on_node(part):
+        if is_metric or checked_expr.reads_placed_pods(part):
             env.found.add_error(
                 "PS108",
                 (

@@ -21,7 +21,7 @@ from policysched.lang.checking.metrics import (
     metric_order,
     promql_params,
 )
-from policysched.lang.syntax import syntax, syntax_clause
+from policysched.lang.syntax import syntax, syntax_clause, syntax_expr
 from policysched.lang.words import vocabulary
 
 DEFAULT_REFRESH_SECONDS = 30.0
@@ -97,7 +97,7 @@ def _check_metric(
     check_metric_times.check_max_age(options, refresh, max_age)
     low, high = check_metric_options.check_metric_range(options, unit)
     window = check_metric_options.check_metric_window(options, refresh)
-    source_name = options.get_clause("source", syntax_clause.WordClause)
+    source_name = options.get_clause("source", syntax_expr.WordClause)
     return checked.CheckedMetric(
         key=metric.name.text,
         name=metric.name.text,
@@ -121,8 +121,8 @@ def _check_metric_target(
     metric: syntax.Metric, options: clauses.ClauseSet, env: number_reading.NameEnvironment
 ) -> tuple[Literal["node", "cluster"], str | None]:
     """Return whether the metric is about nodes or clusters, and the label that names them."""
-    node = options.get_clause("node", syntax_clause.WordClause)
-    cluster = options.get_clause("cluster", syntax_clause.WordClause)
+    node = options.get_clause("node", syntax_expr.WordClause)
+    cluster = options.get_clause("cluster", syntax_expr.WordClause)
     found = env.found
     if cluster is not None and node is not None:
         found.add_error("PS108", "a metric cannot have both `node` and `cluster`", cluster.span)

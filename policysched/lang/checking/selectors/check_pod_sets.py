@@ -8,7 +8,7 @@ from policysched.lang import source
 from policysched.lang.checked import checked_selector
 from policysched.lang.checking import clauses, number_reading
 from policysched.lang.checking.selectors import check_compared_labels, check_selectors
-from policysched.lang.syntax import syntax, syntax_clause, syntax_expr
+from policysched.lang.syntax import syntax, syntax_expr
 from policysched.lang.words import kubernetes_names, vocabulary
 
 
@@ -37,7 +37,7 @@ def check_pod_scope(
 
 
 def check_pod_selection(
-    node: syntax.PodSet | None, own: clauses.ClauseSet
+    node: syntax_expr.PodSet | None, own: clauses.ClauseSet
 ) -> checked_selector.PodSelection | None:
     """Return the pods that an affinity or spread rule counts; None if an error was reported.
 
@@ -111,6 +111,19 @@ def _report_namespace_label(
         )
 
 
+def check_topology_key(own: clauses.ClauseSet) -> tuple[bool, str | None]:
+    """Return whether the topologyKey is valid or absent, and the key."""
+    clause = own.get_clause("topologyKey", syntax_expr.WordClause)
+    if clause is None:
+        return True, None
+    problem = kubernetes_names.find_label_key_problem(clause.word.text)
+    if problem:
+        own.env.found.add_error(
+            "PS107", f"the label key `{clause.word.text}` {problem}", clause.word.span
+        )
+    return not problem, clause.word.text
+
+
 def check_label_keys(own: clauses.ClauseSet, keyword: str) -> tuple[str, ...] | None:
     """Return the label keys of a clause, sorted; None if an error was reported."""
     clause = own.get_words_clause(keyword)
@@ -130,7 +143,7 @@ def _check_namespaces_clause(
 ) -> tuple[bool, checked_selector.NamespaceSet | None]:
     """Return whether the clauses are valid, and the namespaces; None for the pod's namespace."""
     names = own.get_words_clause("namespaces")
-    selector = own.get_clause("namespaceSelector", syntax_clause.SelectorClause)
+    selector = own.get_clause("namespaceSelector", syntax_expr.SelectorClause)
     if names is None and selector is None:
         return True, None
     if names is not None and names.is_all:

@@ -40,6 +40,7 @@ def check_policy(
     _check_policy_scopes(policy, scopes, env.found, parsed)
     _check_all_profiles(policy, env.found)
     scope = check_pod_sets.check_pod_scope(scopes[0], env) if scopes else None
+    env = dataclasses.replace(env, scope=scope or _EVERY_POD)
     rules = [check_rules.check_rule(policy.name.text, node, env) for node in policy.statements]
     good = tuple(rule for rule in rules if rule is not None)
     _check_repeated_rules(good, env.found)

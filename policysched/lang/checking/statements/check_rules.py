@@ -23,7 +23,7 @@ from policysched.lang.checking.selectors import (
 from policysched.lang.checking.statements import check_scores, check_until
 from policysched.lang.diagnostics import fixes
 from policysched.lang.syntax import kept_parentheses, printing, syntax, syntax_clause, syntax_expr
-from policysched.lang.words import kubernetes_names, vocabulary
+from policysched.lang.words import vocabulary
 
 MissingAction: TypeAlias = Literal["allow", "reject"]
 TOLERATED_WITHOUT_EFFECT = ("NoSchedule", "PreferNoSchedule")
@@ -56,7 +56,7 @@ class RuleStatement(NamedTuple):
     def make_rule_head(self) -> checked.RuleHead:
         """Build the head of the rule, with its name, text, message and active times."""
         text = printing.format_statement(kept_parentheses.strip_parentheses_marks(self.node))
-        given = self.own.get_clause("as", syntax_clause.WordClause)
+        given = self.own.get_clause("as", syntax_expr.WordClause)
         name = given.word.text if given is not None else f"{self.kind}@{_hash_statement(text)}"
         return checked.RuleHead(
             name=f"{self.policy}/{name}",
@@ -165,11 +165,11 @@ def _check_no_missing_clause(own: clauses.ClauseSet, why: str) -> bool:
 
 def _check_topology_key(statement: RuleStatement) -> str | None:
     """Return the topologyKey; report a missing or invalid key and return None."""
-    clause = statement.own.get_clause("topologyKey", syntax_clause.WordClause)
+    is_fine, key = check_pod_sets.check_topology_key(statement.own)
     found = statement.own.env.found
-    if clause is None and statement.own.env.found.is_next_to_unparsed_part(statement.node.span):
+    if key is None and found.is_next_to_unparsed_part(statement.node.span):
         return None
-    if clause is None:
+    if key is None:
         end = statement.node.span.end
         text = found.texts[statement.node.span.file]
         hostname = " topologyKey kubernetes.io/hostname"
@@ -181,11 +181,7 @@ def _check_topology_key(statement: RuleStatement) -> str | None:
             fix=fixes.make_replacement_fix(text.span(end, end), hostname),
         )
         return None
-    problem = kubernetes_names.find_label_key_problem(clause.word.text)
-    if problem:
-        found.add_error("PS107", f"the label key `{clause.word.text}` {problem}", clause.word.span)
-        return None
-    return clause.word.text
+    return key if is_fine else None
 
 
 def _find_keyword_span(span: source.Span, keyword: str) -> source.Span:
@@ -224,7 +220,7 @@ def _check_missing_pod_values(
     """
     own = statement.own
     clause = own.get_clause("missing", syntax_clause.MissingClause)
-    can_be_missing = any(text.can_be_missing for each in pods.compared for text in each.texts)
+    can_be_missing = pods.can_lack_value
     if not can_be_missing or not choices:
         why = "without the value, all nodes get the same points" if can_be_missing else _NO_VALUE
         return _check_no_missing_clause(own, why), None

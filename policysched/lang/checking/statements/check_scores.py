@@ -62,7 +62,7 @@ def _check_condition_clauses(own: clauses.ClauseSet) -> bool:
     """Return whether the score of a condition has no clauses for numbers; report any."""
     fine = True
     for keyword in ("prefer", "normalize"):
-        clause = own.get_clause(keyword, syntax_clause.WordClause) or own.get_clause(
+        clause = own.get_clause(keyword, syntax_expr.WordClause) or own.get_clause(
             keyword, syntax_clause.NormalizeClause
         )
         if clause is not None:
@@ -81,7 +81,7 @@ def _check_number_clauses(
     node: syntax.Score, own: clauses.ClauseSet, unit: units.Unit
 ) -> tuple[bool, checked.Normalization | None, Literal["low", "high"] | None]:
     """Return three values: whether the clauses are valid, the normalization, and the direction."""
-    prefer = own.get_clause("prefer", syntax_clause.WordClause)
+    prefer = own.get_clause("prefer", syntax_expr.WordClause)
     normalization = _check_normalization(own, unit)
     if isinstance(normalization, checked.ShapeNormalization):
         if prefer is not None:

@@ -1,0 +1,111 @@
+"""`count(…)`: how many pods of a set are placed on a node, or in the topology domain of a node."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import numpy.typing as npt
+
+from policysched.cluster import snapshot
+from policysched.cluster.columns import columns
+from policysched.cluster.counters import pod_counts
+from policysched.cluster.pods import pod_shape
+from policysched.compiler import domain_counts
+from policysched.compiler.pods import pod_sets, scope
+from policysched.lang.checked import checked_expr, checked_selector
+from policysched.plugins.kernels import domains
+
+_NO_POLICY = checked_selector.PolicyPodScope(None, checked_selector.EVERYTHING)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class CountedPods:
+    """The pods of a set, and where they are counted. Terminating pods do not count.
+
+    Attributes:
+        topology_key: the label whose values are the domains; None if each node is a domain.
+    """
+
+    pods: pod_sets.PodSet
+    topology_key: str | None
+    by_key: domains.DomainsByKey
+
+    def query(self, shape: pod_shape.PodShape) -> pod_counts.PodQuery:
+        """Return the question for the pods that count for a pod of `shape`."""
+        return pod_sets.PodsInSet(self.pods, self.pods.anchor(shape), counts_terminating=False)
+
+    def domains_of(self, snap: snapshot.Snapshot) -> domains.Domains:
+        """Return the domain of each node."""
+        return self.by_key.get(snap, self.topology_key)
+
+    def by_domain(self, shape: pod_shape.PodShape) -> domain_counts.DomainCounts:
+        """Return the counted pods by domain, patched where pods come and go."""
+        return domain_counts.DomainCounts(self.query(shape), self.domains_of)
+
+    def live(self, shape: pod_shape.PodShape) -> LiveCounts:
+        """Return the numbers that count for pods of `shape`."""
+        return LiveCounts(self, shape)
+
+    def before(self, shape: pod_shape.PodShape, snap: snapshot.Snapshot) -> CountsApart:
+        """Return the same, where each row will be asked as if no other row had changed."""
+        return CountsApart(self, shape, snap)
+
+
+class LiveCounts:
+    """The counted pods of nodes as they are now."""
+
+    def __init__(self, counted: CountedPods, shape: pod_shape.PodShape) -> None:
+        """Count for pods of `shape`; a pod without a value that the set compares counts none."""
+        self._is_missing = counted.pods.lacks_value(shape)
+        self._counts = counted.by_domain(shape)
+
+    def count(self, snap: snapshot.Snapshot, rows: npt.NDArray[np.intp]) -> columns.FloatArray:
+        """Return float64 (n,): the number for each of `rows`, NaN if it is missing."""
+        self._counts.refresh(snap)
+        slots = self._counts.domains.slots[rows]
+        return _without_missing(self._counts.totals[slots], slots, is_missing=self._is_missing)
+
+
+class CountsApart:
+    """The counted pods of nodes, each as if only the pods of this node had changed."""
+
+    def __init__(
+        self, counted: CountedPods, shape: pod_shape.PodShape, snap: snapshot.Snapshot
+    ) -> None:
+        """Keep what is counted now."""
+        self._is_missing = counted.pods.lacks_value(shape)
+        self._query = counted.query(shape)
+        found = counted.domains_of(snap)
+        self._before = domains.Counted(found, self._read(snap))
+
+    def count(self, snap: snapshot.Snapshot, rows: npt.NDArray[np.intp]) -> columns.FloatArray:
+        """Return float64 (n,): the number for each of `rows`, NaN if it is missing."""
+        slots = self._before.domains.slots[rows]
+        here = self._before.here(self._read(snap), rows)
+        return _without_missing(here, slots, is_missing=self._is_missing)
+
+    def _read(self, snap: snapshot.Snapshot) -> columns.IntArray:
+        return snap.counts.get_column(self._query).get_counts(snap.size)
+
+
+def _without_missing(
+    counts: columns.FloatArray, slots: npt.NDArray[np.intp], *, is_missing: bool
+) -> columns.FloatArray:
+    """Return `counts` with NaN for rows in no domain, or for all rows."""
+    return np.full(len(slots), np.nan) if is_missing else np.where(slots > 0, counts, np.nan)
+
+
+class PodCounters:
+    """Compiles `count(…)`; equal sets of pods are one object, so their counters are shared."""
+
+    def __init__(self, pods: pod_sets.PodSets, by_key: domains.DomainsByKey) -> None:
+        """Take the sets of pods from `pods`, and domains from `by_key`."""
+        self._pods = pods
+        self._by_key = by_key
+
+    def compile(self, expr: checked_expr.PodCount) -> CountedPods:
+        """Return what an expression counts."""
+        policy = expr.policy or _NO_POLICY
+        pods = self._pods.compile(expr.pods, policy, scope.PolicyScope(policy))
+        return CountedPods(pods, expr.topology_key, self._by_key)
