@@ -194,7 +194,7 @@ def _written_leaf(expr: checked_expr.TypedExpr) -> str:
             return f"label({_quoted(key)})"
         case checked_expr.PodPriority():
             return "priority"
-        case checked_expr.PodCount():
+        case checked_expr.PlacedPodCount():
             return expr.text
         case _:
             msg = f"{expr.span}: a condition where a number belongs"

@@ -136,7 +136,7 @@ def _reads_besides_counts(expr: checked_expr.TypedExpr) -> interface.Reads:
     """Return what an expression reads of nodes, apart from the pods that it counts."""
     found = expressions.NOTHING
     for each in checked_expr.walk_expressions(expr):
-        if not isinstance(each, checked_expr.PodCount):
+        if not isinstance(each, checked_expr.PlacedPodCount):
             found |= expressions.own_reads(each)
     return found
 

@@ -129,7 +129,7 @@ def _leaf_name(
     | checked_expr.PodLimits
     | checked_expr.PodPriority
     | checked_expr.NodeLabelNumber
-    | checked_expr.PodCount,
+    | checked_expr.PlacedPodCount,
 ) -> str:
     match expr:
         case checked_expr.Const(value=value):
@@ -146,7 +146,7 @@ def _leaf_name(
             return "priority"
         case checked_expr.NodeLabelNumber(key=key):
             return f"label {key} as a number"
-        case checked_expr.PodCount(text=text):
+        case checked_expr.PlacedPodCount(text=text):
             return text
         case _:
             assert_never(expr)

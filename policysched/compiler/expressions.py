@@ -37,7 +37,7 @@ def own_reads(expr: checked_expr.TypedExpr) -> interface.Reads:
             return _NODE
         case checked_expr.NodeResource():
             return interface.Reads.AMOUNTS
-        case checked_expr.PodCount():
+        case checked_expr.PlacedPodCount():
             return _NODE | interface.Reads.PODS
         case (
             checked_expr.NodeLabelNumber()

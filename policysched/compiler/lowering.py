@@ -158,7 +158,7 @@ class ExpressionWriter:
         | checked_expr.PodLimits
         | checked_expr.PodPriority
         | checked_expr.NodeLabelNumber
-        | checked_expr.PodCount
+        | checked_expr.PlacedPodCount
         | checked_expr.NodeMatch
         | checked_expr.NodeLabelIsPodValue
         | checked_expr.PodMatch,
@@ -178,7 +178,7 @@ class ExpressionWriter:
                 return self._input(expr, inputs.NodeMatchInput(node_masks.lower(selector)))
             case checked_expr.NodeLabelIsPodValue():
                 return self._label_comparison(expr)
-            case checked_expr.PodCount():
+            case checked_expr.PlacedPodCount():
                 return self.draft.emit_count(self._counters.compile(expr))
             case _:
                 return self.draft.emit_pod_constant(_make_pod_constant(expr))

@@ -281,12 +281,12 @@ _N = units.NUMBER
 
 
 @st.composite
-def pod_counts(draw: st.DrawFn) -> checked_expr.PodCount:
+def pod_counts(draw: st.DrawFn) -> checked_expr.PlacedPodCount:
     """Return a number of pods."""
     pods = draw(pod_sets())
     policy = draw(scopes) if pods.kind == "self" else None
     key = draw(maybe(st.sampled_from(TOPOLOGY_KEYS)))
-    return checked_expr.PodCount(pods, policy, key, "count(…)", _N, SPAN)
+    return checked_expr.PlacedPodCount(pods, policy, key, "count(…)", _N, SPAN)
 
 
 windows = st.sampled_from(

@@ -62,6 +62,7 @@ SAMPLES: dict[str, tuple[str, ...]] = {
     "PATTERN": ("a", "b=c:NoSchedule", "d Exists"),
     "PERCENT": ("0%", "100%"),
     "PODS": ("self", "pods", "pods where a = b"),
+    "PODS-CLAUSE": ("topologyKey zone", "namespaces all"),
     "POINTS": ("0", "100"),
     "POLICY": ("web", "batch"),
     "PROFILE-STATEMENT": ("policies web", "disable all scores"),

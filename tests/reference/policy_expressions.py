@@ -46,7 +46,7 @@ def number(expr: checked_expr.TypedExpr, place: Place) -> float | None:
             return pod_number(expr, place.pod)
         case checked_expr.NodeLabelNumber(key=key):
             return decimal(place.node.metadata.labels.get(key))
-        case checked_expr.PodCount():
+        case checked_expr.PlacedPodCount():
             return counted(expr, place)
         case checked_expr.ArithmeticOperation(operator=operator, left=left, right=right):
             return arithmetic(operator, number(left, place), number(right, place))
@@ -71,7 +71,7 @@ def pod_number(
             return float(pod.spec.priority or 0)
 
 
-def counted(expr: checked_expr.PodCount, place: Place) -> float | None:
+def counted(expr: checked_expr.PlacedPodCount, place: Place) -> float | None:
     """Return how many pods are placed on the node, or on the nodes of its domain."""
     if policy_pods.lacks_text(expr.pods, place.pod):
         return None

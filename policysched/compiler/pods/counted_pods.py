@@ -104,7 +104,7 @@ class PodCounters:
         self._pods = pods
         self._by_key = by_key
 
-    def compile(self, expr: checked_expr.PodCount) -> CountedPods:
+    def compile(self, expr: checked_expr.PlacedPodCount) -> CountedPods:
         """Return what an expression counts."""
         policy = expr.policy or _NO_POLICY
         pods = self._pods.compile(expr.pods, policy, scope.PolicyScope(policy))

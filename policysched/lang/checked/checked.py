@@ -320,7 +320,7 @@ def list_counted_pods(rule: Rule) -> tuple[checked_selector.PodSelection, ...]:
         each.pods
         for expr in list_rule_expressions(rule)
         for each in checked_expr.walk_expressions(expr)
-        if isinstance(each, checked_expr.PodCount)
+        if isinstance(each, checked_expr.PlacedPodCount)
     )
 
 

@@ -113,7 +113,7 @@ class NodeLabelNumber:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class PodCount:
+class PlacedPodCount:
     """The number of placed pods of a set on the node, or in its topology domain.
 
     The incoming pod and terminating pods do not count. Missing if the node does not have the label,
@@ -257,7 +257,7 @@ TypedExpr: TypeAlias = (
     | PodLimits
     | PodPriority
     | NodeLabelNumber
-    | PodCount
+    | PlacedPodCount
     | ArithmeticOperation
     | NumberFunctionCall
     | ValueWithFallback
@@ -304,7 +304,7 @@ def list_read_metrics(expr: TypedExpr) -> tuple[str, ...]:
 
 def reads_pod(expr: TypedExpr) -> bool:
     """Return whether the value depends on the incoming pod."""
-    own = (PodRequests, PodLimits, PodPriority, PodCount, NodeLabelIsPodValue, PodMatch)
+    own = (PodRequests, PodLimits, PodPriority, PlacedPodCount, NodeLabelIsPodValue, PodMatch)
     return any(isinstance(each, own) for each in walk_expressions(expr))
 
 
@@ -316,7 +316,7 @@ def compute_expression_depth(expr: TypedExpr) -> int:
 def reads_placed_pods(expr: TypedExpr) -> bool:
     """Return whether the value depends on placed pods (`free`, `requested`, `count`)."""
     return any(
-        isinstance(each, PodCount)
+        isinstance(each, PlacedPodCount)
         or (isinstance(each, NodeResource) and each.kind in ("free", "requested"))
         for each in walk_expressions(expr)
     )

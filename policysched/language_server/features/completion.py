@@ -110,6 +110,8 @@ def _is_allowed_in_item(context: cursor_contexts.CursorContext, terminal: str, w
         return context.is_at_start
     if terminal == "_POD_VALUE":
         return context.domain == "node"
+    if terminal == "_COUNT":
+        return False  # proposed with the functions
     if word in _ONCE and terminal in _STATEMENT_TERMINALS:
         return word not in context.statements
     used = {each.text for each in context.before}
@@ -137,6 +139,8 @@ def _get_clause_table_key(context: cursor_contexts.CursorContext) -> str:
     """Return the key under which the clauses of the statement are listed."""
     if context.item == "metric":
         return "metric"
+    if context.enclosing[0] == "count":
+        return "count"
     if (
         context.statement == "score"
         and context.get_preceding_word(len(context.before) - 1) in vocabulary.STRATEGIES

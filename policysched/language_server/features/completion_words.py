@@ -315,6 +315,9 @@ def _propose_expression_words(
     for name, doc in vocabulary.FUNCTIONS.items():
         if _is_doc_of_supported_word(doc):
             yield proposals.CompletionProposal(name, "function", doc, rank=3)
+    if context.item != "clusterPolicy":
+        doc = word_docs.describe_word("count", context.statement)
+        yield proposals.CompletionProposal("count", "function", doc, rank=3)
     for name, (_, doc) in vocabulary.EXPRESSION_FIELDS.items():
         yield proposals.CompletionProposal(name, "field", doc, rank=3)
     if context.get_preceding_word() == "score":

@@ -94,19 +94,26 @@ class CursorContext:
         """Return the domain at the cursor, from the selector heads and parentheses before it."""
         domain: Domain | None = None
         around: list[Domain | None] = []
+        openings = [""]
         previous = ""
         for lexeme in self.before:
             text = lexeme.text
             if text == "(":
                 around.append(domain)
+                openings.append(previous or "(")
                 domain = _TESTS.get(previous, domain)
             elif text == ")" and around:
                 domain = around.pop()
+                openings.pop()
             elif text in _SELECTOR_HEADS:
                 domain = _SELECTOR_HEADS[text]
             elif text == "where" and domain == "namespace" and previous != "namespace":
                 domain = "pod"  # a `where` after `in namespace …` selects pods
-            elif text in _CLAUSE_WORDS and not around and previous not in _CONNECTIVES:
+            elif (
+                text in _CLAUSE_WORDS
+                and openings[-1] in ("", "count")
+                and previous not in _CONNECTIVES
+            ):
                 domain = None
             previous = text
         return domain

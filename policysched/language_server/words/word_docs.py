@@ -86,6 +86,8 @@ DOCS: dict[str, str] = {
     "node": "`node(selector)`: labels and taints of the node. Of a metric: the label of the result "
     "that names the node.",
     "pod": "`pod(selector)`: labels and fields of the pod to place.",
+    "count": "`count(pods where … topologyKey KEY)`: the pods in the domain of the node; without "
+    "topologyKey, those on the node itself.",
     "pods": "`pods where …`: pods with these labels, in the pod's own namespace unless another "
     "is given.",
     "resources": "The objects of a cluster policy: resource bindings.",

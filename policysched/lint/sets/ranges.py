@@ -68,7 +68,7 @@ def find_value_range(
             checked_expr.NodeResource()
             | checked_expr.PodRequests()
             | checked_expr.PodLimits()
-            | checked_expr.PodCount()
+            | checked_expr.PlacedPodCount()
         ):
             return _NOT_NEGATIVE
         case checked_expr.ValueWithFallback(value=value, fallback=fallback):

@@ -13,7 +13,7 @@ _EVERY_POD = checked_selector.PolicyPodScope(None, checked_selector.EVERYTHING)
 
 def check_pod_count(
     env: number_reading.NameEnvironment, count: syntax_expr.PodCount
-) -> checked_expr.PodCount | None:
+) -> checked_expr.PlacedPodCount | None:
     """Return the number of pods; None if an error was reported."""
     if env.target == "cluster":
         env.found.add_error(
@@ -35,7 +35,7 @@ def check_pod_count(
             return None
         policy = policy or _EVERY_POD  # in a let that is checked on its own
     text = printing.format_expression(kept_parentheses.strip_parentheses_marks(count))
-    return checked_expr.PodCount(pods, policy, key, text, units.NUMBER, count.span)
+    return checked_expr.PlacedPodCount(pods, policy, key, text, units.NUMBER, count.span)
 
 
 def _report_self_outside_policy(

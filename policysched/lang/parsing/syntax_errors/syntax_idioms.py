@@ -252,6 +252,8 @@ def _propose_idiom_rewritings(place: fault_place.ErrorPosition) -> Iterator[Repl
             start, end = begin + match.start(), begin + match.end()
             if floor <= start <= place.offset and low <= end <= ceiling:
                 ours = idiom.rewrite(match)
+                if ours == match[0]:
+                    continue
                 if ours is not None or idiom.help:
                     message, advice = match.expand(idiom.message), match.expand(idiom.help)
                     yield ReplacementCandidate(start, end, ours, idiom, message, advice)

@@ -14,7 +14,7 @@ _OF_NODES = (
     checked_expr.MetricRef,
     checked_expr.NodeResource,
     checked_expr.NodeLabelNumber,
-    checked_expr.PodCount,
+    checked_expr.PlacedPodCount,
     checked_expr.NodeMatch,
     checked_expr.NodeLabelIsPodValue,
 )
