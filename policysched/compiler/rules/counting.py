@@ -24,10 +24,8 @@ from policysched.lang.checked import checked, checked_expr
 
 def counts_pods(expr: checked_expr.TypedExpr) -> bool:
     """Return whether an expression counts placed pods."""
-    return any(
-        isinstance(each, checked_expr.PlacedPodCount)
-        for each in checked_expr.walk_expressions(expr)
-    )
+    kind = checked_expr.PlacedPodCount
+    return any(isinstance(each, kind) for each in checked_expr.walk_expressions(expr))
 
 
 class CountingReject(reject.Reject):

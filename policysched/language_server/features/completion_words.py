@@ -312,17 +312,23 @@ def _propose_expression_words(
             yield proposals.CompletionProposal(
                 each.symbol.name, "name", each.symbol.kind, doc, rank=1
             )
+    yield from _propose_functions(context)
+    for name, (_, doc) in vocabulary.EXPRESSION_FIELDS.items():
+        yield proposals.CompletionProposal(name, "field", doc, rank=3)
+    if context.get_preceding_word() == "score":
+        for name, doc in vocabulary.STRATEGIES.items():
+            yield proposals.CompletionProposal(name, "function", doc, rank=2)
+
+
+def _propose_functions(
+    context: cursor_contexts.CursorContext,
+) -> Iterator[proposals.CompletionProposal]:
     for name, doc in vocabulary.FUNCTIONS.items():
         if _is_doc_of_supported_word(doc):
             yield proposals.CompletionProposal(name, "function", doc, rank=3)
     if context.item != "clusterPolicy":
         doc = word_docs.describe_word("count", context.statement)
         yield proposals.CompletionProposal("count", "function", doc, rank=3)
-    for name, (_, doc) in vocabulary.EXPRESSION_FIELDS.items():
-        yield proposals.CompletionProposal(name, "field", doc, rank=3)
-    if context.get_preceding_word() == "score":
-        for name, doc in vocabulary.STRATEGIES.items():
-            yield proposals.CompletionProposal(name, "function", doc, rank=2)
 
 
 def _is_usable_in_expression(node: object) -> bool:
