@@ -107,7 +107,8 @@ class Workload(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         rough_pods_per_second: bindings of kube-scheduler at 5,000 nodes on two cores, only for
             estimates of the duration of a case.
         zones: zones of the nodes.
-        dealt_labels: values of further labels, assigned to nodes in turn like zones.
+        dealt_labels: values of further labels, assigned to nodes in turn like zones; for a number
+            N, the values are `KEY-0` to `KEY-(N-1)`.
         node_kinds: `nodes` in the file.
         pod_kinds: `pods` in the file; these pods are measured.
         initial: kinds of pods that already run.
@@ -122,7 +123,7 @@ class Workload(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     zones: _Names
     node_kinds: Annotated[list[NodeKind], msgspec.Meta(min_length=1)] = msgspec.field(name="nodes")
     pod_kinds: Annotated[list[PodKind], msgspec.Meta(min_length=1)] = msgspec.field(name="pods")
-    dealt_labels: dict[str, _Names] = {}
+    dealt_labels: dict[str, _Names | Count] = {}
     initial: list[PodKind] = []
     initial_per_node: Annotated[float, msgspec.Meta(ge=0)] = 0.0
     churn: Churn | None = None
@@ -171,7 +172,7 @@ class Workload(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def _make_node(self, number: int, kind: NodeKind) -> Object:
         dealt = {manifests.ZONE: self.zones} | self.dealt_labels
-        labels = {key: values[number % len(values)] for key, values in dealt.items()}
+        labels = {key: _deal_value(key, values, number) for key, values in dealt.items()}
         return manifests.node(
             _format_node_name(number),
             labels=labels | kind.labels,
@@ -273,6 +274,12 @@ def _make_pod(kind: PodKind, number: int, scheduler_name: str) -> Object:
         labels=_fill_in(kind.labels, app),
         spec=_fill_in(kind.spec, app),
     )
+
+
+def _deal_value(key: str, values: Sequence[str] | int, number: int) -> str:
+    if isinstance(values, int):
+        return f"{key}-{number % values}"
+    return values[number % len(values)]
 
 
 def _format_node_name(number: int) -> str:

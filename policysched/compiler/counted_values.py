@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import functools
+import operator
+from collections.abc import Callable, Iterable, Sequence
 from typing import TypeAlias
 
 import numpy as np
@@ -11,7 +13,7 @@ import numpy.typing as npt
 from policysched.cluster import change_log, snapshot
 from policysched.cluster.columns import columns
 from policysched.cluster.pods import pod_shape
-from policysched.compiler import expressions
+from policysched.compiler import domain_counts, expressions
 from policysched.compiler.pods import counted_pods
 from policysched.framework import interface
 from policysched.framework.filtering import domain_filters
@@ -21,14 +23,52 @@ from policysched.plugins.kernels import domains
 Evaluate: TypeAlias = Callable[[snapshot.NodeView], columns.FloatArray]
 """Returns float64 (n,): the value of each node of a view."""
 _NO_ROWS: npt.NDArray[np.intp] = np.zeros(0, np.intp)
-_UNCHANGED = interface.Reads.NODE
+_MAX_KNOWN = 10_000
+
+
+ValueOfCounts: TypeAlias = dict[tuple[float, ...], float]
+"""What an expression gives for the numbers that it counts."""
+
+
+class ExpressionOfCounts:
+    """An expression that counts pods, for pods of any shape.
+
+    Attributes:
+        counted: the pods that it counts.
+        is_by_domain: whether its value follows from the counts of one topologyKey and from the pod.
+        varies: whether it reads what changes more often than nodes do.
+    """
+
+    def __init__(
+        self, expr: checked_expr.TypedExpr, counted: Sequence[counted_pods.CountedPods]
+    ) -> None:
+        """Take `expr`, which counts `counted`."""
+        others = [
+            each
+            for each in checked_expr.walk_expressions(expr)
+            if not isinstance(each, checked_expr.PlacedPodCount)
+        ]
+        reads = functools.reduce(
+            operator.or_, map(expressions.own_reads, others), expressions.NOTHING
+        )
+        self.counted = counted
+        self.is_by_domain = not reads and len({each.topology_key for each in counted}) == 1
+        self.varies = bool(reads & ~interface.Reads.NODE)
+        self._is_of_counts_alone = not any(map(checked_expr.is_pod_field, others))
+        self._known: ValueOfCounts = {}
+
+    def find_known_values(self, shape: pod_shape.PodShape) -> ValueOfCounts:
+        """Return where values for pods of a shape are kept, together for as many as possible."""
+        lacks_value = any(each.pods.lacks_value(shape) for each in self.counted)
+        return self._known if self._is_of_counts_alone and not lacks_value else {}
 
 
 class CountedValues:
     """Values of an expression that counts pods, by slot (`compared_scores.Numbers`).
 
     A slot is a topology domain if the expression reads nothing of nodes but the pods of one
-    topologyKey: then one node answers for all nodes of its domain. Otherwise each row is a slot.
+    topologyKey. Then one node answers for all nodes of its domain, and a value is calculated once
+    for each count. Otherwise each row is a slot.
 
     Attributes:
         values: float64 (1, S), not to be written to.
@@ -39,65 +79,77 @@ class CountedValues:
 
     def __init__(
         self,
-        expr: checked_expr.TypedExpr,
-        counted: Sequence[counted_pods.CountedPods],
+        expression: ExpressionOfCounts,
         shape: pod_shape.PodShape,
         evaluate: Evaluate,
         *,
         by_row: bool = False,
     ) -> None:
-        """Evaluate `expr`, which counts `counted`, for pods of `shape`; always `by_row`, if set."""
-        rest = _reads_besides_counts(expr)
-        keys = {each.topology_key for each in counted}
-        self._topology_key = None if by_row or rest or len(keys) > 1 else keys.pop()
-        self._by_key = counted[0].by_key
-        self._varies = bool(rest & ~_UNCHANGED)
-        self._counts = [each.by_domain(shape) for each in counted]
+        """Let `evaluate` give `expression` for pods of `shape`; always `by_row`, if set."""
+        self._is_by_domain = expression.is_by_domain and not by_row
+        self._domains_of = expression.counted[0].domains_of
+        self._varies = expression.varies
+        self._counts = [each.by_domain(shape) for each in expression.counted]
         self._evaluate = evaluate
-        self._nodes_by_slot = _NO_ROWS
+        self._known = expression.find_known_values(shape)
+        self._node_of_slot = _NO_ROWS
         self.values: columns.FloatArray = np.zeros((1, 1))
         self.slot_of_row: npt.NDArray[np.intp] | None = None
         self.changes = change_log.ChangeLog[int]()
 
     def refresh(self, snap: snapshot.Snapshot) -> None:
         """Bring the values up to date."""
-        changed = [counts.refresh(snap) for counts in self._counts]
-        if any(each is None for each in changed) or snap.size == 0:
+        is_other = False
+        changed: list[tuple[domain_counts.DomainCounts, list[int]]] = []
+        for counts in self._counts:
+            slots = counts.refresh(snap)
+            is_other |= slots is None
+            if slots:
+                changed.append((counts, slots))
+        if is_other or snap.size == 0:
             self._begin(snap)
         elif self._varies:
-            self._write(np.arange(len(self._nodes_by_slot)), snap)
-        elif any(changed):
-            self._write(self._find_slots(changed), snap)
+            self._write(np.arange(snap.size), snap)
+        elif changed and self._is_by_domain:
+            self._look_up({slot for _, slots in changed for slot in slots}, snap)
+        elif changed:
+            self._write(_find_rows(changed), snap)
 
     def _begin(self, snap: snapshot.Snapshot) -> None:
-        if self._topology_key is None:
-            self.slot_of_row, self._nodes_by_slot = None, np.arange(snap.size)
+        if self._is_by_domain:
+            found = self._domains_of(snap)
+            self.slot_of_row, self._node_of_slot = found.slots, _find_first_rows(found)
         else:
-            found = self._by_key.get(snap, self._topology_key)
-            self.slot_of_row, self._nodes_by_slot = found.slots, _find_first_rows(found)
-        self.values = np.zeros((1, len(self._nodes_by_slot)))
+            self.slot_of_row, self._node_of_slot = None, np.arange(snap.size)
+        self.values = np.zeros((1, len(self._node_of_slot)))
         if snap.size:
-            self.values[0] = self._evaluate(snap.view_rows(self._nodes_by_slot))
+            self.values[0] = self._evaluate(snap.view_rows(self._node_of_slot))
         self.changes.note_everything_changed()
 
-    def _write(self, slots: npt.NDArray[np.intp], snap: snapshot.Snapshot) -> None:
-        new = self._evaluate(snap.view_rows(self._nodes_by_slot[slots]))
-        old = self.values[0, slots]
+    def _look_up(self, slots: Iterable[int], snap: snapshot.Snapshot) -> None:
+        """Replace the values of a few domains by those that follow from their counts."""
+        others = []
+        for slot in slots:
+            counts = tuple([each.totals.item(slot) for each in self._counts])
+            value = self._known.get(counts)
+            if value is None:
+                node = snap.view_rows(self._node_of_slot[slot : slot + 1])
+                if len(self._known) > _MAX_KNOWN:
+                    self._known.clear()
+                value = self._known[counts] = self._evaluate(node).item(0)
+            if value != self.values.item(0, slot):
+                self.values[0, slot] = value
+                others.append(slot)
+        if others:
+            self.changes.note_changed_items(others)
+
+    def _write(self, rows: npt.NDArray[np.intp], snap: snapshot.Snapshot) -> None:
+        """Calculate the values of rows anew."""
+        new, old = self._evaluate(snap.view_rows(rows)), self.values[0, rows]
         is_other = (new != old) & ~(np.isnan(new) & np.isnan(old))
         if is_other.any():
-            self.values[0, slots] = new
-            self.changes.note_changed_items(slots[is_other].tolist())
-
-    def _find_slots(self, changed: Sequence[list[int] | None]) -> npt.NDArray[np.intp]:
-        """Return intp: the slots whose values may be others, each once."""
-        if self.slot_of_row is not None:
-            return np.unique([slot for each in changed for slot in each or ()])
-        found = [
-            (counts.domains.slots == slot).nonzero()[0]
-            for counts, each in zip(self._counts, changed, strict=True)
-            for slot in each or ()
-        ]
-        return found[0] if len(found) == 1 else np.unique(np.concatenate(found))
+            self.values[0, rows] = new
+            self.changes.note_changed_items(rows[is_other].tolist())
 
 
 class CountedRejections:
@@ -132,13 +184,14 @@ class CountedRejections:
         self._table.replace(rejected)
 
 
-def _reads_besides_counts(expr: checked_expr.TypedExpr) -> interface.Reads:
-    """Return what an expression reads of nodes, apart from the pods that it counts."""
-    found = expressions.NOTHING
-    for each in checked_expr.walk_expressions(expr):
-        if not isinstance(each, checked_expr.PlacedPodCount):
-            found |= expressions.own_reads(each)
-    return found
+def _find_rows(
+    changed: Iterable[tuple[domain_counts.DomainCounts, list[int]]],
+) -> npt.NDArray[np.intp]:
+    """Return intp: the rows of changed domains, each once."""
+    found = [
+        (counts.domains.slots == slot).nonzero()[0] for counts, slots in changed for slot in slots
+    ]
+    return found[0] if len(found) == 1 else np.unique(np.concatenate(found))
 
 
 def _find_first_rows(found: domains.Domains) -> npt.NDArray[np.intp]:

@@ -6,14 +6,17 @@ domain (`domain_filters`, `compared_scores`), because one placed pod can change 
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
 
 from policysched.cluster import snapshot
 from policysched.cluster.columns import columns
 from policysched.cluster.counters import pod_counts
 from policysched.cluster.pods import pod_shape
-from policysched.compiler import counted_values, lowering, program, rule_programs
+from policysched.compiler import counted_values, lowering, rule_programs
 from policysched.compiler.pods import scope
 from policysched.compiler.rules import reject, score
 from policysched.framework import apart, comparison, cycle_state, status
@@ -41,6 +44,9 @@ class CountingReject(reject.Reject):
         """Compile the condition of `rule`."""
         super().__init__(rule, rule_scope, lower, programs)
         self.together = None
+        self._counting = counted_values.ExpressionOfCounts(
+            self.condition.source, self.condition.program.counted
+        )
         self.answers = (status.SUCCESS, self.rejected)
 
     @property
@@ -59,17 +65,16 @@ class CountingReject(reject.Reject):
         """Return the answers by slot, for pods equal to `pod` as long as `state` lives."""
         found = state.find(self.kept_under, counted_values.CountedRejections)
         if found is None:
-            shape = pod.shape
-
-            def evaluate(nodes: snapshot.NodeView) -> columns.FloatArray:
-                return self._reject(state, shape, nodes).astype(float)
-
-            values = counted_values.CountedValues(
-                self.condition.source, self.condition.program.counted, shape, evaluate
-            )
+            evaluate = functools.partial(self._reject_nodes, state, pod.shape)
+            values = counted_values.CountedValues(self._counting, pod.shape, evaluate)
             found = counted_values.CountedRejections(values)
             state.write(self.kept_under, found)
         return (found.refresh(snap),)
+
+    def _reject_nodes(
+        self, state: cycle_state.CycleState, shape: pod_shape.PodShape, nodes: snapshot.NodeView
+    ) -> columns.FloatArray:
+        return self._reject(state, shape, nodes).astype(np.float64)
 
     def remember(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
@@ -100,50 +105,57 @@ class _CountingPoints:
 class CountingConditionScore(_CountingPoints, score.ConditionScore):
     """100 points where a condition holds that counts pods."""
 
+    @functools.cached_property
+    def _counting(self) -> counted_values.ExpressionOfCounts:
+        return counted_values.ExpressionOfCounts(self.value, self.program.counted)
+
     def by_domain(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
     ) -> compared_scores.Numbers:
         """Return the points by slot, for pods equal to `pod`."""
-        return _score_by_slot(self, self.program, state, pod)
+        evaluate = functools.partial(_score_nodes, self, state, pod)
+        return counted_values.CountedValues(self._counting, pod.shape, evaluate)
 
 
 class CountingPointwiseScore(_CountingPoints, score.PointwiseScore):
     """Points from a number that counts pods, by a fixed scale."""
 
+    @functools.cached_property
+    def _counting(self) -> counted_values.ExpressionOfCounts:
+        return counted_values.ExpressionOfCounts(self.value, self.program.counted)
+
     def by_domain(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
     ) -> compared_scores.Numbers:
         """Return the points by slot, for pods equal to `pod`."""
-        return _score_by_slot(self, self.program, state, pod)
+        evaluate = functools.partial(_score_nodes, self, state, pod)
+        return counted_values.CountedValues(self._counting, pod.shape, evaluate)
 
 
 class CountingRelativeScore(score.RelativeScore):
     """Points from a number that counts pods, by comparison with the other feasible nodes."""
 
+    @functools.cached_property
+    def _counting(self) -> counted_values.ExpressionOfCounts:
+        return counted_values.ExpressionOfCounts(self.value, self.number.program.counted)
+
     def by_domain(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
     ) -> compared_scores.Numbers:
         """Return the numbers by slot, for pods equal to `pod`; a rank needs those of rows."""
+        evaluate = functools.partial(_score_nodes, self, state, pod)
         is_rank = self.comparison.kind is comparison.ComparisonKind.RANK
-        return _score_by_slot(self, self.number.program, state, pod, by_row=is_rank)
+        return counted_values.CountedValues(self._counting, pod.shape, evaluate, by_row=is_rank)
 
 
-def _score_by_slot(
+def _score_nodes(
     rule: score.ConditionScore | score.PointwiseScore | score.RelativeScore,
-    counting: program.Program,
     state: cycle_state.CycleState,
     pod: pod_shape.PodInfo,
-    *,
-    by_row: bool = False,
-) -> counted_values.CountedValues:
-    """Return the raw scores of a rule by slot; `counting` counts its pods."""
-
-    def evaluate(nodes: snapshot.NodeView) -> columns.FloatArray:
-        return rule.score(state, pod, nodes).astype(float)
-
-    return counted_values.CountedValues(
-        rule.value, counting.counted, pod.shape, evaluate, by_row=by_row
-    )
+    nodes: snapshot.NodeView,
+) -> columns.FloatArray:
+    """Return float64 (n,): the raw scores of the nodes."""
+    return rule.score(state, pod, nodes).astype(np.float64)
 
 
 if TYPE_CHECKING:

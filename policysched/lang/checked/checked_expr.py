@@ -304,8 +304,14 @@ def list_read_metrics(expr: TypedExpr) -> tuple[str, ...]:
 
 def reads_pod(expr: TypedExpr) -> bool:
     """Return whether the value depends on the incoming pod."""
-    own = (PodRequests, PodLimits, PodPriority, PlacedPodCount, NodeLabelIsPodValue, PodMatch)
-    return any(isinstance(each, own) for each in walk_expressions(expr))
+    return any(
+        is_pod_field(each) or isinstance(each, PlacedPodCount) for each in walk_expressions(expr)
+    )
+
+
+def is_pod_field(expr: TypedExpr) -> bool:
+    """Return whether an expression, apart from its operands, reads the incoming pod itself."""
+    return isinstance(expr, PodRequests | PodLimits | PodPriority | NodeLabelIsPodValue | PodMatch)
 
 
 def compute_expression_depth(expr: TypedExpr) -> int:
