@@ -37,6 +37,7 @@ def _find_violations(about: rule_input.LintInput) -> Iterator[diagnostics.Diagno
         for rule_ in policy.rules:
             if isinstance(rule_, checked.PodAffinityRule | checked.TopologySpreadRule):
                 yield from _find_unknown_topology_keys(cluster, rule_)
+            yield from _find_unknown_keys_of_counts(cluster, rule_)
 
 
 def _are_matching_nodes_refused(each: checked.Rule | None) -> bool:
@@ -108,6 +109,27 @@ def _find_unknown_topology_keys(
         notes=(f"{effect} nodes without it",),
         help=spelling.suggest_names(each.topology_key, cluster.node_labels) if not found else "",
     )
+
+
+def _find_unknown_keys_of_counts(
+    cluster: cluster_facts.ClusterFacts, each: checked.Rule
+) -> Iterator[diagnostics.Diagnostic]:
+    """Yield a finding if no node has the topologyKey of a `count(…)`.
+
+    Nodes that lack it are no finding: the rule says what they get.
+    """
+    for expr in checked.list_rule_expressions(each):
+        for part in checked_expr.walk_expressions(expr):
+            if not isinstance(part, checked_expr.PlacedPodCount) or part.topology_key is None:
+                continue
+            if not cluster.count_nodes_with_label(part.topology_key):
+                yield diagnostics.Diagnostic(
+                    "PS502",
+                    f"no node of {cluster.name} has the topologyKey `{part.topology_key}`",
+                    part.span,
+                    notes=("the number is missing on every node",),
+                    help=spelling.suggest_names(part.topology_key, cluster.node_labels),
+                )
 
 
 def _keeps_pods_off_unlabelled_nodes(
