@@ -23,13 +23,13 @@ def _text(content: str) -> source.SourceText:
 
 
 STAMPED = [
-    ("nothing before", POLICY, f"version 1\n\n{POLICY}"),
-    ("a header", f"{HEADER}\n{POLICY}", f"{HEADER}\nversion 1\n\n{POLICY}"),
-    ("a comment of the first item", f"# web\n{POLICY}", f"version 1\n\n# web\n{POLICY}"),
-    ("said already", f"{HEADER}version 1\n{POLICY}", f"{HEADER}version 1\n{POLICY}"),
-    ("empty", "", "version 1\n"),
-    ("a comment alone", "# later", "version 1\n\n# later"),
-    ("lines of Windows", "policy w { for pods }\r\n", "version 1\r\n\r\npolicy w { for pods }\r\n"),
+    ("nothing before", POLICY, f"version 2\n\n{POLICY}"),
+    ("a header", f"{HEADER}\n{POLICY}", f"{HEADER}\nversion 2\n\n{POLICY}"),
+    ("a comment of the first item", f"# web\n{POLICY}", f"version 2\n\n# web\n{POLICY}"),
+    ("said already", f"{HEADER}version 1\n{POLICY}", f"{HEADER}version 2\n{POLICY}"),
+    ("empty", "", "version 2\n"),
+    ("a comment alone", "# later", "version 2\n\n# later"),
+    ("lines of Windows", "policy w { for pods }\r\n", "version 2\r\n\r\npolicy w { for pods }\r\n"),
 ]
 
 
@@ -44,21 +44,21 @@ def test_a_text_says_its_version_afterwards(before: str, after: str) -> None:
 
 @hypothesis.given(
     st.text("\r\n \t#", max_size=12).map(lambda blanks: blanks.replace("#", "# c\n")),
-    st.sampled_from([POLICY, "version 1\n" + POLICY, 'import "a.policy"\n', "let a = 1 # x\n", ""]),
+    st.sampled_from([POLICY, "version 2\n" + POLICY, 'import "a.policy"\n', "let a = 1 # x\n", ""]),
 )
 def test_whatever_stands_before_is_kept(blanks: str, rest: str) -> None:
     """Every character of the text is there in its order, and it parses to the same items."""
     before = _text(blanks + rest)
     after = migration.migrate_policy_text(before).text
     assert after is not None
-    start = after.find("version 1")
+    start = after.find("version 2")
     line_end = "\r\n" if "\r\n" in before.text else "\n"
     if "version" in rest:
         assert after == before.text
     else:
-        added = after[start:].removeprefix(f"version 1{line_end}")
+        added = after[start:].removeprefix(f"version 2{line_end}")
         blank = line_end if added != before.text[start:] else ""
-        assert after == f"{before.text[:start]}version 1{line_end}{blank}{before.text[start:]}"
+        assert after == f"{before.text[:start]}version 2{line_end}{blank}{before.text[start:]}"
     items = [type(item) for item in parser.parse_policy_text(_text(after)).file.items]
     assert [each.__name__ for each in items][:1] == ["Version"]
     assert len(items) - 1 == len(
@@ -73,7 +73,7 @@ def test_a_text_with_errors_is_not_migrated() -> None:
     assert [each.span.line for each in result.diagnostics] == [2]
 
 
-@pytest.mark.parametrize("number", ["2", "3", "99999999999999999999"])
+@pytest.mark.parametrize("number", ["3", "4", "99999999999999999999"])
 def test_a_later_version_is_one_error(number: str) -> None:
     """Whatever it has that is not known here, one thing is said, and what to do."""
     text = _text(f"# new\nversion {number}\npolicy web {{ for every pod that {{ there will be }}\n")
@@ -86,12 +86,12 @@ def test_a_later_version_is_one_error(number: str) -> None:
         assert finding.code == "PS110"
         assert finding.span.line == 2
         assert "needs a newer policysched" in finding.message
-        assert finding.help == "this program supports version 1: use a newer policysched"
+        assert finding.help == "this program supports versions 1 to 2: use a newer policysched"
 
 
 def test_names_of_a_later_version_are_not_missed_elsewhere() -> None:
     """What the text may define is not reported a second time where it is used."""
-    new = source.SourceText("metrics.policy", "version 2\nmetric load is `load` in percent\n")
+    new = source.SourceText("metrics.policy", "version 3\nmetric load is `load` in percent\n")
     used = _text("policy web { for pods reject when load > 1 missing allow }")
     assert [f.span.file for f in checker.check([new, used]).diagnostics] == ["metrics.policy"]
 
@@ -103,7 +103,7 @@ def test_what_was_never_a_version_is_not_supported(number: str) -> None:
     assert result.program is None
     (finding,) = result.diagnostics
     assert finding.message == f"version {number} of the language is not supported"
-    assert finding.help == "this program supports version 1"
+    assert finding.help == "this program supports versions 1 to 2"
     assert migration.migrate_policy_text(_text(f"version {number}\n{POLICY}")).text is None
 
 
@@ -111,6 +111,49 @@ def test_a_version_at_the_wrong_place_is_left_to_its_author() -> None:
     """A second one in front of it would make things worse."""
     result = migration.migrate_policy_text(_text(f"{POLICY}version 1\n"))
     assert (result.text, result.problem) == (None, "`version` must come first, and only once")
+
+
+# --- version 2 ---------------------------------------------------------------------------------
+
+FORMER = (
+    "policy p { for pods in namespace where team = a and in In (namespace) where where = in }\n"
+)
+OURS = "policy p { for pods namespaceSelector team = a and in In (namespace) where where = in }\n"
+
+
+def test_labels_of_namespaces_have_their_own_word() -> None:
+    """Version 1 has both forms with one meaning; version 2 refuses one, with a safe fix."""
+    programs = [
+        checker.check([_text(text)]).program for text in (FORMER, OURS, f"version 2\n{OURS}")
+    ]
+    scopes = [each.policies[0].scope for each in programs if each is not None]
+    assert len(scopes) == 3
+    assert scopes[0] == scopes[1] == scopes[2]
+    result = checker.check([_text(f"version 2\n{FORMER}")])
+    assert result.program is None
+    (finding,) = result.diagnostics
+    assert (finding.code, finding.span.line) == ("PS110", 2)
+    assert finding.fix is not None
+    assert finding.fix.safe
+    assert migration.migrate_policy_text(_text(FORMER)).text == f"version 2\n\n{OURS}"
+
+
+def test_comments_between_former_words_stay() -> None:
+    """Each word is replaced on its own."""
+    text = "policy p { for pods in # a\n namespace # b\n where team = a }\n"
+    after = migration.migrate_policy_text(_text(text)).text
+    assert after == (
+        "version 2\n\npolicy p { for pods namespaceSelector # a\n  # b\n  team = a }\n"
+    )
+    assert checker.check([_text(after)]).program is not None
+
+
+def test_texts_of_both_versions_load_together() -> None:
+    """Each has the words of its own version."""
+    other = source.SourceText(
+        "other.policy", "version 2\npolicy q { for pods namespaceSelector a = b }"
+    )
+    assert checker.check([_text(FORMER), other]).program is not None
 
 
 # --- steps of versions to come -------------------------------------------------------------------
@@ -159,7 +202,7 @@ def test_a_text_begins_at_its_own_version() -> None:
 def test_a_version_after_the_last_step_is_unknown() -> None:
     """Nothing goes back."""
     (finding,) = migration.migrate_policy_text(_text("version 4\nx\n"), THREE).diagnostics
-    assert finding.help == "this program supports version 3: use a newer policysched"
+    assert finding.help == "this program supports versions 1 to 3: use a newer policysched"
 
 
 def test_a_step_that_loses_a_comment_is_refused() -> None:

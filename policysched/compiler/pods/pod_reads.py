@@ -56,6 +56,8 @@ def _pod_selectors(policy: checked.CheckedPolicy) -> Iterator[checked_selector.S
         for each in _expressions(rule):
             if isinstance(each, checked_expr.PodMatch):
                 yield each.selector
+            elif isinstance(each, checked_expr.PlacedPodCount) and each.policy is not None:
+                yield each.policy.where
 
 
 def _pod_values(policy: checked.CheckedPolicy) -> Iterator[checked_selector.PodText]:

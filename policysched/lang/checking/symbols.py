@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from policysched.lang import text_limits
 from policysched.lang.checking import diagnostic_collector
 from policysched.lang.diagnostics import diagnostics
-from policysched.lang.parsing import parser, versions
+from policysched.lang.parsing import former_words, parser, versions
 from policysched.lang.syntax import syntax, syntax_expr
 from policysched.lang.words import kubernetes_names, vocabulary
 
@@ -136,16 +136,19 @@ def collect_symbols(
 def _check_text_version(
     result: parser.ParseResult, found: diagnostic_collector.DiagnosticCollector
 ) -> None:
-    """Report an unknown version, and a `version` that is not first."""
+    """Report an unknown version, one that is not first, and words that the version has not."""
     for index, item in enumerate(result.file.items):
         if not isinstance(item, syntax.Version):
             continue
-        if item.number.text != str(versions.CURRENT):
+        version = versions.parse_language_version(item.number.text)
+        if not versions.FIRST <= version <= versions.CURRENT:
             found.add_diagnostic(
                 versions.diagnose_unknown_version(item.number.text, item.number.span)
             )
         if index > 0:
             found.add_error("PS108", "`version` must come first, and only once", item.span)
+    for finding in former_words.diagnose_former_words(result.text):
+        found.add_diagnostic(finding)
 
 
 def _check_import_key(

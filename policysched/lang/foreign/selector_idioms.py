@@ -66,7 +66,7 @@ SELECTORS = (
     ),
     _idiom(
         rf"\bnot\s+in\s+namespaces?\s*\(?\s*({_LIST})\s*\)?",
-        r"in namespace where kubernetes.io/metadata.name NotIn (\1)",
+        r"namespaceSelector kubernetes.io/metadata.name NotIn (\1)",
         "namespaces are excluded by their labels",
     ),
     _idiom(
@@ -80,7 +80,7 @@ SELECTORS = (
         "`\\g<0>` contains a wildcard",
         "wildcards are not supported for namespaces and labels: name the values, or use a label "
         "selector, as "
-        "in `in namespace where team = a`",
+        "in `namespaceSelector team = a`",
     ),
     _idiom(r"(?i:\bnot[\s_]+in\b)|!\s*in\b", "NotIn"),
     _idiom(r"(?<=\s)!\s*Exists\b", "DoesNotExist", _NO_SIGN, code="PS003"),

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from policysched.lang import source
 from policysched.lang.diagnostics import diagnostics
-from policysched.lang.parsing import parser, scanner, versions
+from policysched.lang.parsing import former_words, parser, scanner, versions
 from policysched.lang.syntax import syntax
 
 
@@ -30,8 +30,13 @@ class MigrationStep:
     edits: Callable[[scanner.LexemeScan], Iterable[diagnostics.TextEdit]]
 
 
-STEPS: tuple[MigrationStep, ...] = ()
-"""One step for each version after the first, in order; there is only one version so far."""
+def _replace_former_words(scan: scanner.LexemeScan) -> Iterable[diagnostics.TextEdit]:
+    for former in former_words.find_namespace_labels(scan):
+        yield from former.edits
+
+
+STEPS: tuple[MigrationStep, ...] = (MigrationStep(2, _replace_former_words),)
+"""One step for each version after the first, in order."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -81,7 +81,7 @@ class PolicyTreeBuilder(build_clause.ClauseBuilder):
     def namespace_selector(
         self, span: source.Span, children: build_expr.Children
     ) -> syntax.NamespaceScope:
-        """Build `in namespace where selector`."""
+        """Build `namespaceSelector selector`; in version 1, also `in namespace where selector`."""
         return syntax.NamespaceScope(span, (), children[1])
 
     def for_pods(self, span: source.Span, children: build_expr.Children) -> syntax.Scope:

@@ -1,6 +1,8 @@
 """Handle the version of the language: `version N`, once, before all other items.
 
-A text without this statement has the first version.
+A text without this statement has the first version. Texts of all versions load with the meaning
+that they had. Version 2 has one form less: `for pods in namespace where …` looked as if it selected
+pods, and is `for pods namespaceSelector …`, which version 1 has as well.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ from policysched.lang.diagnostics import diagnostics
 from policysched.lang.parsing import scanner
 
 FIRST = 1
-CURRENT = 1
+CURRENT = 2
 """The version of the grammar, the checker and docs/language-reference.md."""
 
 _MAX_DIGITS = 9
@@ -49,17 +51,19 @@ def diagnose_newer_version(
 def diagnose_unknown_version(
     number: str, span: source.Span, current: int = CURRENT
 ) -> diagnostics.Diagnostic:
-    """Return the diagnostic for a `version` other than `current`."""
+    """Return the diagnostic for a `version` that is not one of the first to `current`."""
     version = parse_language_version(number)
     shown = number[: _MAX_DIGITS + 1]
     problem = f"version {shown} of the language is not supported"
-    advice = f"this program supports version {current}"
+    advice = f"this program supports {_describe_versions(current)}"
     if version > current:
         problem = (
             f"this text is written in version {shown} of the language, which needs a "
             "newer policysched"
         )
-        advice = f"this program supports version {current}: use a newer policysched"
-    elif version >= FIRST:
-        advice += "; `policysched migrate` rewrites older texts"
+        advice += ": use a newer policysched"
     return diagnostics.Diagnostic("PS110", problem, span, help=advice)
+
+
+def _describe_versions(current: int) -> str:
+    return f"version {FIRST}" if current == FIRST else f"versions {FIRST} to {current}"

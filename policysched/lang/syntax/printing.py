@@ -340,10 +340,10 @@ def _format_scope(node: syntax.Scope) -> list[str]:
     parts = [f"for {node.keyword}"]
     if node.namespaces is not None:
         inner = node.namespaces.selector
-        names = format_value_list(node.namespaces.names)
-        parts.append(
-            "in namespace " + (names if inner is None else f"where {format_selector(inner)}")
-        )
+        if inner is None:
+            parts.append(f"in namespace {format_value_list(node.namespaces.names)}")
+        else:
+            parts.append(f"namespaceSelector {format_selector(inner)}")
     if node.where is not None:
         parts.append(f"where {format_selector(node.where)}")
     return parts

@@ -36,7 +36,7 @@ class AllProfiles(syntax_expr.SyntaxNode):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class NamespaceScope(syntax_expr.SyntaxNode):
-    """`in namespace (a, b)` or `in namespace where …`: either `names` or `selector` is set."""
+    """`in namespace (a, b)` or `namespaceSelector …`: either `names` or `selector` is set."""
 
     names: tuple[syntax_expr.Value, ...]
     selector: syntax_expr.Selector | None

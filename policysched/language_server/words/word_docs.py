@@ -81,7 +81,7 @@ DOCS: dict[str, str] = {
         "include it."
     ),
     "by": "The property that groups clusters, or the basis for dividing replicas.",
-    "namespace": "Only pods of these namespaces: by name, or `where` by labels of the namespace.",
+    "namespace": "Only pods of the namespaces with these names.",
     "tainted": "`tainted(key=value:Effect)`: the node has a taint of this pattern.",
     "node": "`node(selector)`: labels and taints of the node. Of a metric: the label of the result "
     "that names the node.",
@@ -130,7 +130,7 @@ DOCS: dict[str, str] = {
     "namespaces": "The namespaces of the counted pods.",
     "matchLabelKeys": "Counted pods have the incoming pod's values of these labels.",
     "mismatchLabelKeys": "Counted pods have other values of these labels than the incoming pod.",
-    "namespaceSelector": "Counts pods in namespaces with these labels.",
+    "namespaceSelector": "Only pods in namespaces with these labels.",
     "message": "The text for users if the rule rejects nodes.",
     "during": "When the rule applies: `Mon-Fri 08:00-20:00 Europe/Berlin`.",
     "expires": "The time at which the rule expires.",

@@ -15,7 +15,7 @@ from policysched import errors
 from policysched.cli import main
 
 OLD = "# about\n\npolicy web { for pods }  # odd\n"
-NEW = "# about\n\nversion 1\n\npolicy web { for pods }  # odd\n"
+NEW = "# about\n\nversion 2\n\npolicy web { for pods }  # odd\n"
 
 
 @pytest.fixture
@@ -47,7 +47,7 @@ def test_what_would_change_is_a_finding(
     """Files are left alone; where nothing would change that is said by exit code 0."""
     assert main.main(["migrate", flag, str(file)]) == errors.EXIT_FINDINGS
     said = capsys.readouterr().out
-    assert said == f"{file}\n" if flag == "--check" else "\n+version 1\n" in said
+    assert said == f"{file}\n" if flag == "--check" else "\n+version 2\n" in said
     assert file.read_text(encoding="utf-8") == OLD
     file.write_text(NEW, encoding="utf-8")
     assert main.main(["migrate", flag, str(file)]) == errors.EXIT_OK
@@ -59,12 +59,12 @@ def test_one_bad_file_keeps_no_other_from_it(
 ) -> None:
     """It is named with its errors, and stays as it is."""
     bad = file.parent / "bad.policy"
-    bad.write_text("version 2\npolicy web { }", encoding="utf-8")
+    bad.write_text("version 3\npolicy web { }", encoding="utf-8")
     assert main.main(["migrate", str(file.parent)]) == errors.EXIT_WRONG_INPUT
     said = capsys.readouterr().err
-    assert "error[PS110]: this text is written in version 2 of the language" in said
+    assert "error[PS110]: this text is written in version 3 of the language" in said
     assert f"`{bad}` is left unchanged: it has errors" in said
-    assert bad.read_text(encoding="utf-8") == "version 2\npolicy web { }"
+    assert bad.read_text(encoding="utf-8") == "version 3\npolicy web { }"
     assert file.read_text(encoding="utf-8") == NEW
 
 
