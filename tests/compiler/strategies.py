@@ -398,6 +398,7 @@ activations = st.one_of(
         ),
         st.just("UTC"),
         maybe(st.sampled_from((START_SECONDS - 1, START_SECONDS + 700))),
+        st.booleans(),
     ),
 )
 weights = st.sampled_from((1, 7, 100))

@@ -43,11 +43,13 @@ class RuleActivation:
         windows: the rule is active inside any of these; always active if empty.
         timezone: IANA name of the time zone of the windows.
         expires_at: time in seconds since the epoch at which the rule expires; None for no expiry.
+        is_outside: whether the rule is active outside the windows instead.
     """
 
     windows: tuple[TimeWindow, ...]
     timezone: str
     expires_at: float | None
+    is_outside: bool = False
 
     def is_active(self, now: float) -> bool:
         """Return whether the rule is active at `now`, in seconds since the epoch."""
@@ -57,7 +59,8 @@ class RuleActivation:
             return True
         local = datetime.datetime.fromtimestamp(now, _get_time_zone(self.timezone))
         minute = local.hour * 60 + local.minute
-        return any(window.contains_local_time(local.weekday(), minute) for window in self.windows)
+        is_inside = any(each.contains_local_time(local.weekday(), minute) for each in self.windows)
+        return is_inside is not self.is_outside
 
     def find_next_change(self, now: float) -> float | None:
         """Return the first time after `now` at which `is_active` changes; None if it never does."""

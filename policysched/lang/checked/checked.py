@@ -86,13 +86,17 @@ class CheckedMetric:
 # ---------------------------------------------------------------------------- rules
 
 
+OTHERWISE = ".otherwise"
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class RuleHead:
     """The attributes that all kinds of rules share.
 
     Attributes:
         name: stable display name, unique in the program: `policy/name` if `as` names the rule,
-            otherwise `policy/KIND@hash` with a hash of the rule's canonical text.
+            otherwise `policy/KIND@hash` with a hash of the rule's canonical text. The rule for the
+            weight outside the times of `during` has the same name with `OTHERWISE`.
         policy: name of the policy.
         kind: the keyword with which the rule starts: nodeAffinity, podAffinity, podAntiAffinity,
             topologySpread, tolerate, reject, score, clusterAffinity.

@@ -58,6 +58,23 @@ class ClauseSet:
             self.env, clause.amount, (1, MAX_WEIGHT), what="a weight", code="PS301"
         )
 
+    def read_weight_otherwise(self) -> int | None:
+        """Return the weight outside the times of `during`; None without one, or if it is wrong."""
+        clause = self.get_clause("otherwise", syntax_clause.AmountClause)
+        if clause is None:
+            return None
+        if self.get_clause("during", syntax_clause.TextClause) is None:
+            self.env.found.add_error(
+                "PS108",
+                "`otherwise` is the weight outside the times of `during`, which is not there",
+                clause.span,
+                help="add `during`, or remove `otherwise`",
+            )
+            return None
+        return number_reading.read_whole_number(
+            self.env, clause.amount, (1, MAX_WEIGHT), what="a weight", code="PS301"
+        )
+
     def read_whole_number(self, keyword: str, bounds: tuple[int, int]) -> tuple[bool, int | None]:
         """Return whether a clause is valid or absent, and its whole number; None if absent."""
         clause = self.get_clause(keyword, syntax_clause.AmountClause)

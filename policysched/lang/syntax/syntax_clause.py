@@ -15,7 +15,7 @@ from policysched.lang.syntax import syntax_expr
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class AmountClause(syntax_expr.SyntaxNode):
-    """weight, maxSkew, minDomains, minGroups, maxGroups, refresh, maxAge."""
+    """weight, otherwise, maxSkew, minDomains, minGroups, maxGroups, refresh, maxAge."""
 
     keyword: str
     amount: syntax_expr.Amount

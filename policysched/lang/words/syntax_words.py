@@ -97,6 +97,7 @@ METRIC_OPTIONS: dict[str, tuple[str, ...]] = {
 }
 CLAUSES: dict[str, tuple[str, ...]] = {
     "WEIGHT": ("weight",),
+    "OTHERWISE": ("otherwise",),
     "TOPOLOGY_KEY": ("topologyKey",),
     "MAX_SKEW": ("maxSkew",),
     "MIN_DOMAINS": ("minDomains",),
@@ -159,6 +160,7 @@ KEYWORDS: dict[str, tuple[str, ...]] = {
 ALL_KEYWORDS = frozenset(word for words in KEYWORDS.values() for word in words)
 
 _ALWAYS = frozenset({"as", "during", "expires"})
+_WEIGHTED = _ALWAYS | {"weight", "otherwise"}
 _COUNTED = frozenset(
     ("topologyKey", "namespaces", "namespaceSelector", "matchLabelKeys", "mismatchLabelKeys")
 )
@@ -167,21 +169,21 @@ _POD_TERM = _ALWAYS | _COUNTED
 ALLOWED_CLAUSES: dict[str, frozenset[str]] = {
     # Terms about nodes and pods have `missing` if a label is compared with a value of the pod.
     "nodeAffinity required": _ALWAYS | {"message", "missing"},
-    "nodeAffinity preferred": _ALWAYS | {"weight", "missing"},
+    "nodeAffinity preferred": _WEIGHTED | {"missing"},
     "podAffinity required": _POD_TERM | {"message", "missing"},
-    "podAffinity preferred": _POD_TERM | {"weight"},
+    "podAffinity preferred": _POD_TERM | _WEIGHTED,
     "podAntiAffinity required": _POD_TERM | {"message", "missing"},
-    "podAntiAffinity preferred": _POD_TERM | {"weight"},
-    "topologySpread": _ALWAYS
+    "podAntiAffinity preferred": _POD_TERM | _WEIGHTED,
+    "topologySpread": _WEIGHTED
     | {
         *("topologyKey", "maxSkew", "minDomains", "whenUnsatisfiable", "matchLabelKeys"),
-        *("nodeAffinityPolicy", "nodeTaintsPolicy", "weight", "message", "missing"),
+        *("nodeAffinityPolicy", "nodeTaintsPolicy", "message", "missing"),
     },
     "count": _COUNTED,
     "tolerate": _ALWAYS,
     "reject": _ALWAYS | {"missing", "message", "over", "until"},
-    "score": _ALWAYS | {"weight", "prefer", "normalize", "missing", "over"},
-    "score strategy": _ALWAYS | {"weight"},
+    "score": _WEIGHTED | {"prefer", "normalize", "missing", "over"},
+    "score strategy": _WEIGHTED,
     "metric": frozenset(
         {
             *("node", "cluster", "refresh", "maxAge", "missing", "between", "over", "placed"),
@@ -189,7 +191,7 @@ ALLOWED_CLAUSES: dict[str, frozenset[str]] = {
         }
     ),
     "clusterAffinity required": _ALWAYS | {"message"},
-    "clusterAffinity preferred": _ALWAYS | {"weight"},
+    "clusterAffinity preferred": _WEIGHTED,
     # Karmada's spread constraints have no active times, so `during` would have no effect.
     "spreadConstraint": frozenset({"as", "minGroups", "maxGroups"}),
 }

@@ -117,6 +117,7 @@ DOCS: dict[str, str] = {
     "points. Missing data never counts as 0.",
     # clauses
     "weight": "1 to 100: the factor of the points, relative to other and built-in scores.",
+    "otherwise": "The weight outside the times of `during`.",
     "topologyKey": "The label of nodes whose values define domains, such as zones.",
     "maxSkew": "The number of pods that a domain may have in excess of the emptiest one.",
     "minDomains": "With fewer domains than this, the emptiest domain counts as having no pods.",

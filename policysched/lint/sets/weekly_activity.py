@@ -33,4 +33,5 @@ def never_active_together(
 
 
 def _list_active_minutes(active: activation.RuleActivation) -> frozenset[int]:
-    return frozenset().union(*map(list_week_minutes, active.windows))
+    inside = frozenset().union(*map(list_week_minutes, active.windows))
+    return frozenset(range(MINUTES)) - inside if active.is_outside else inside

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import dataclasses
 import datetime
 
 import pytest
@@ -43,7 +44,11 @@ def _at(text: str) -> float:
 )
 def test_windows_are_in_local_time(text: str, time: str, is_active: bool) -> None:
     """Days are those on which a window starts; overnight ones reach into the next day."""
-    assert _during(text).is_active(_at(time)) is is_active
+    active = _during(text)
+    assert active.is_active(_at(time)) is is_active
+    outside = dataclasses.replace(active, is_outside=True)
+    assert outside.is_active(_at(time)) is not is_active
+    assert outside.find_next_change(_at(time)) == active.find_next_change(_at(time))
 
 
 @pytest.mark.parametrize(

@@ -41,8 +41,11 @@ def check_policy(
     _check_all_profiles(policy, env.found)
     scope = check_pod_sets.check_pod_scope(scopes[0], env) if scopes else None
     env = dataclasses.replace(env, scope=scope or _EVERY_POD)
-    rules = [check_rules.check_rule(policy.name.text, node, env) for node in policy.statements]
-    good = tuple(rule for rule in rules if rule is not None)
+    good = tuple(
+        rule
+        for node in policy.statements
+        for rule in check_rules.check_statement(policy.name.text, node, env)
+    )
     _check_repeated_rules(good, env.found)
     return checked.CheckedPolicy(
         name=policy.name.text,
@@ -185,6 +188,19 @@ def _check_disabled_rules(
         elif node.policy.text == policy.name.text:
             found.add_error("PS108", "a policy cannot disable its own rules", node.span)
         else:
-            name = f"{node.policy.text}/{node.rule.text}"
-            disabled.append(checked.DisabledRule(node.policy.text, name, node.span))
+            disabled += [
+                checked.DisabledRule(node.policy.text, name, node.span)
+                for name in _list_rule_names(names.policies[node.policy.text], node.rule.text)
+            ]
     return tuple(disabled)
+
+
+def _list_rule_names(policy: syntax.Policy, given_name: str) -> list[str]:
+    """Return the names of the rules of a statement: two, if its weight depends on the time."""
+    name = f"{policy.name.text}/{given_name}"
+    for node in policy.statements:
+        clauses = {each.keyword: each for each in getattr(node, "clauses", ())}
+        given = clauses.get("as")
+        if isinstance(given, syntax_expr.WordClause) and given.word.text == given_name:
+            return [name, f"{name}{checked.OTHERWISE}"] if "otherwise" in clauses else [name]
+    return [name]

@@ -5,9 +5,10 @@ Each function returns the checked rule, or None if an error was reported.
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 from collections.abc import Sequence
-from typing import Literal, NamedTuple, TypeAlias, cast
+from typing import Literal, NamedTuple, TypeAlias, cast, get_args
 
 from policysched.lang import source
 from policysched.lang.checked import checked, checked_expr, checked_selector
@@ -36,6 +37,18 @@ _EVICTION: dict[bool, tuple[str, str, str]] = {
 }
 """Whether the rule is about clusters -> words for messages: the object that tolerates, the object
 that has the tolerations, and the components that read them."""
+
+
+_RuleNode: TypeAlias = (
+    syntax.NodeAffinity
+    | syntax.ClusterAffinity
+    | syntax.PodAffinity
+    | syntax.TopologySpread
+    | syntax.Tolerate
+    | syntax.Reject
+    | syntax.Score
+)
+_RULES = get_args(_RuleNode)
 
 
 class RuleStatement(NamedTuple):
@@ -74,36 +87,79 @@ def _hash_statement(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:_HASH_DIGITS]
 
 
-def check_rule(
+def check_statement(
     policy: str, node: syntax.Statement, env: number_reading.NameEnvironment
-) -> checked.Rule | None:
-    """Check a statement; return None if it is not a rule, or if an error was reported."""
+) -> list[checked.Rule]:
+    """Return the rules of a statement: none if it is not a rule or an error was reported.
+
+    A statement whose weight depends on the time is two rules, of which one is active at a time.
+    """
+    if not isinstance(node, _RULES):
+        return []
+    key = _find_clause_table_key(node)
+    own = clauses.ClauseSet(env, key, node.clauses)
+    rule = _check_rule(node, RuleStatement(policy, key.split()[0], node, own))
+    otherwise = own.read_weight_otherwise()
+    if rule is None:
+        return []
+    return [rule] if otherwise is None else [rule, *_make_rule_outside(rule, otherwise, own)]
+
+
+def _find_clause_table_key(node: _RuleNode) -> str:
+    """Return the key of a statement in `syntax_words.ALLOWED_CLAUSES`."""
     match node:
         case syntax.NodeAffinity(strength=strength):
-            own = clauses.ClauseSet(env, f"nodeAffinity {strength}", node.clauses)
-            return _check_node_affinity(node, RuleStatement(policy, "nodeAffinity", node, own))
+            return f"nodeAffinity {strength}"
         case syntax.ClusterAffinity(strength=strength):
-            own = clauses.ClauseSet(env, f"clusterAffinity {strength}", node.clauses)
-            return _check_node_affinity(node, RuleStatement(policy, "clusterAffinity", node, own))
+            return f"clusterAffinity {strength}"
         case syntax.PodAffinity(kind=kind, strength=strength):
-            own = clauses.ClauseSet(env, f"{kind} {strength}", node.clauses)
-            return _check_pod_affinity(node, RuleStatement(policy, kind, node, own))
+            return f"{kind} {strength}"
         case syntax.TopologySpread():
-            own = clauses.ClauseSet(env, "topologySpread", node.clauses)
-            return _check_topology_spread(node, RuleStatement(policy, "topologySpread", node, own))
+            return "topologySpread"
         case syntax.Tolerate():
-            own = clauses.ClauseSet(env, "tolerate", node.clauses)
-            return _check_tolerate(node, RuleStatement(policy, "tolerate", node, own))
+            return "tolerate"
         case syntax.Reject():
-            own = clauses.ClauseSet(env, "reject", node.clauses)
-            return _check_reject(node, RuleStatement(policy, "reject", node, own))
+            return "reject"
         case syntax.Score():
-            statement = "score strategy" if check_scores.is_resource_strategy(node) else "score"
-            own = clauses.ClauseSet(env, statement, node.clauses)
-            head = RuleStatement(policy, "score", node, own).make_rule_head()
-            return check_scores.check_score(node, head, own)
-        case _:
-            return None
+            return "score strategy" if check_scores.is_resource_strategy(node) else "score"
+
+
+def _check_rule(node: _RuleNode, statement: RuleStatement) -> checked.Rule | None:
+    """Check a statement as a rule; return None if an error was reported."""
+    match node:
+        case syntax.NodeAffinity() | syntax.ClusterAffinity():
+            return _check_node_affinity(node, statement)
+        case syntax.PodAffinity():
+            return _check_pod_affinity(node, statement)
+        case syntax.TopologySpread():
+            return _check_topology_spread(node, statement)
+        case syntax.Tolerate():
+            return _check_tolerate(node, statement)
+        case syntax.Reject():
+            return _check_reject(node, statement)
+        case syntax.Score():
+            return check_scores.check_score(node, statement.make_rule_head(), statement.own)
+
+
+def _make_rule_outside(
+    rule: checked.Rule, weight: int, own: clauses.ClauseSet
+) -> list[checked.Rule]:
+    """Return the rule that gives `weight` outside the times of a rule with `during`.
+
+    It has the name of the rule with `.otherwise`, a name that no rule can have in a text.
+    """
+    active = rule.head.active
+    if active is None or isinstance(rule, checked.RejectRule | checked.TolerationRule):
+        return []
+    if rule.weight is None:
+        _report_unused_spread_clause(own, "otherwise", "ScheduleAnyway")
+        return []
+    head = dataclasses.replace(
+        rule.head,
+        name=f"{rule.head.name}{checked.OTHERWISE}",
+        active=dataclasses.replace(active, is_outside=True),
+    )
+    return [dataclasses.replace(rule, head=head, weight=weight)]
 
 
 def _check_term_weight(strength: str, own: clauses.ClauseSet) -> tuple[bool, int | None]:
@@ -260,7 +316,7 @@ def _check_topology_spread(
     taints_policy = own.read_choice("nodeTaintsPolicy", tuple(reversed(vocabulary.NODE_INCLUSION)))
     weight_fine, weight = _check_spread_weight(own, when)
     if when == "ScheduleAnyway" and min_domains is not None:
-        _report_do_not_schedule_clause(own, "minDomains")
+        _report_unused_spread_clause(own, "minDomains", "DoNotSchedule")
         return None
     if pods is None or topology_key is None or when is None:
         return None
@@ -299,12 +355,13 @@ def _check_spread_weight(own: clauses.ClauseSet, when: str | None) -> tuple[bool
     return True, None
 
 
-def _report_do_not_schedule_clause(own: clauses.ClauseSet, keyword: str) -> None:
+def _report_unused_spread_clause(own: clauses.ClauseSet, keyword: str, when: str) -> None:
+    """Report a clause that has an effect only with another `whenUnsatisfiable`."""
     clause = own.get_clause(keyword, syntax_clause.AmountClause)
     if clause is not None:
         own.env.found.add_error(
             "PS108",
-            f"`{keyword}` has an effect only with `whenUnsatisfiable DoNotSchedule`",
+            f"`{keyword}` has an effect only with `whenUnsatisfiable {when}`",
             clause.span,
             help="remove it",
         )

@@ -14,8 +14,9 @@ from policysched.lint.sets import weekly_activity
 def _find_violations(about: rule_input.LintInput) -> Iterator[diagnostics.Diagnostic]:
     for policy in about.program.policies:
         for each in policy.rules:
-            if each.head.active is not None and each.head.active.windows:
-                yield from _find_needless_windows(each, each.head.active.windows)
+            active = each.head.active
+            if active is not None and active.windows and not active.is_outside:
+                yield from _find_needless_windows(each, active.windows)
 
 
 def _find_needless_windows(
