@@ -6,31 +6,29 @@ Each function returns the checked rule, or None if an error was reported.
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 from collections.abc import Sequence
-from typing import Literal, NamedTuple, TypeAlias, cast, get_args
+from typing import Literal, TypeAlias, get_args
 
-from policysched.lang import source
 from policysched.lang.checked import checked, checked_expr, checked_selector
 from policysched.lang.checking import clauses, number_reading
 from policysched.lang.checking.expressions import check_exprs, check_missing_data
 from policysched.lang.checking.metrics import check_metrics
 from policysched.lang.checking.selectors import (
-    check_pod_sets,
     check_selectors,
     check_taints,
     pod_value_tests,
 )
-from policysched.lang.checking.statements import check_scores, check_until
-from policysched.lang.diagnostics import fixes
-from policysched.lang.syntax import kept_parentheses, printing, syntax, syntax_clause, syntax_expr
+from policysched.lang.checking.statements import (
+    check_pod_rules,
+    check_scores,
+    check_until,
+    rule_statements,
+)
+from policysched.lang.syntax import syntax, syntax_clause, syntax_expr
 from policysched.lang.words import vocabulary
 
 MissingAction: TypeAlias = Literal["allow", "reject"]
 TOLERATED_WITHOUT_EFFECT = ("NoSchedule", "PreferNoSchedule")
-_MAX_INT32 = 2**31 - 1
-_NO_VALUE = "no label is compared with a value that the pod may lack"
-_HASH_DIGITS = 8
 _EVICTION: dict[bool, tuple[str, str, str]] = {
     False: ("pod", "pod", "kubelet and taint eviction read"),
     True: ("resource", "placement", "Karmada's taint manager reads"),
@@ -51,42 +49,6 @@ _RuleNode: TypeAlias = (
 _RULES = get_args(_RuleNode)
 
 
-class RuleStatement(NamedTuple):
-    """A statement with the context that its check needs.
-
-    Attributes:
-        policy: name of the policy.
-        kind: keyword of the statement.
-        node: the statement as written.
-        own: the clauses of the statement.
-    """
-
-    policy: str
-    kind: str
-    node: syntax.Statement
-    own: clauses.ClauseSet
-
-    def make_rule_head(self) -> checked.RuleHead:
-        """Build the head of the rule, with its name, text, message and active times."""
-        text = printing.format_statement(kept_parentheses.strip_parentheses_marks(self.node))
-        given = self.own.get_clause("as", syntax_expr.WordClause)
-        name = given.word.text if given is not None else f"{self.kind}@{_hash_statement(text)}"
-        return checked.RuleHead(
-            name=f"{self.policy}/{name}",
-            policy=self.policy,
-            kind=self.kind,
-            given_name=given.word.text if given is not None else None,
-            text=text,
-            message=self.own.read_message(),
-            active=self.own.read_activation(),
-            span=self.node.span,
-        )
-
-
-def _hash_statement(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:_HASH_DIGITS]
-
-
 def check_statement(
     policy: str, node: syntax.Statement, env: number_reading.NameEnvironment
 ) -> list[checked.Rule]:
@@ -98,7 +60,7 @@ def check_statement(
         return []
     key = _find_clause_table_key(node)
     own = clauses.ClauseSet(env, key, node.clauses)
-    rule = _check_rule(node, RuleStatement(policy, key.split()[0], node, own))
+    rule = _check_rule(node, rule_statements.RuleStatement(policy, key.split()[0], node, own))
     otherwise = own.read_weight_otherwise()
     if rule is None:
         return []
@@ -124,15 +86,15 @@ def _find_clause_table_key(node: _RuleNode) -> str:
             return "score strategy" if check_scores.is_resource_strategy(node) else "score"
 
 
-def _check_rule(node: _RuleNode, statement: RuleStatement) -> checked.Rule | None:
+def _check_rule(node: _RuleNode, statement: rule_statements.RuleStatement) -> checked.Rule | None:
     """Check a statement as a rule; return None if an error was reported."""
     match node:
         case syntax.NodeAffinity() | syntax.ClusterAffinity():
             return _check_node_affinity(node, statement)
         case syntax.PodAffinity():
-            return _check_pod_affinity(node, statement)
+            return check_pod_rules.check_pod_affinity(node, statement)
         case syntax.TopologySpread():
-            return _check_topology_spread(node, statement)
+            return check_pod_rules.check_topology_spread(node, statement)
         case syntax.Tolerate():
             return _check_tolerate(node, statement)
         case syntax.Reject():
@@ -152,7 +114,7 @@ def _make_rule_outside(
     if active is None or isinstance(rule, checked.RejectRule | checked.TolerationRule):
         return []
     if rule.weight is None:
-        _report_unused_spread_clause(own, "otherwise", "ScheduleAnyway")
+        check_pod_rules.report_unused_spread_clause(own, "otherwise", "ScheduleAnyway")
         return []
     head = dataclasses.replace(
         rule.head,
@@ -162,16 +124,8 @@ def _make_rule_outside(
     return [dataclasses.replace(rule, head=head, weight=weight)]
 
 
-def _check_term_weight(strength: str, own: clauses.ClauseSet) -> tuple[bool, int | None]:
-    """Return whether the weight is valid, and the weight, which is None for a required term."""
-    if strength == "required":
-        return True, None
-    weight = own.read_weight()
-    return weight is not None, weight
-
-
 def _check_node_affinity(
-    node: syntax.NodeAffinity | syntax.ClusterAffinity, statement: RuleStatement
+    node: syntax.NodeAffinity | syntax.ClusterAffinity, statement: rule_statements.RuleStatement
 ) -> checked.Rule | None:
     """Check `nodeAffinity` or `clusterAffinity`.
 
@@ -182,20 +136,20 @@ def _check_node_affinity(
     ):
         return _check_pod_dependent_affinity(node, statement)
     head = statement.make_rule_head()
-    if not _check_no_missing_clause(statement.own, _NO_VALUE):
+    if not rule_statements.check_no_missing_clause(statement.own, rule_statements.NO_POD_VALUE):
         return None
     domain: vocabulary.Domain = "node" if isinstance(node, syntax.NodeAffinity) else "cluster"
     selector = check_selectors.SelectorChecker(statement.own.env, domain).check_selector(
         node.selector
     )
-    is_fine, weight = _check_term_weight(node.strength, statement.own)
+    is_fine, weight = rule_statements.check_term_weight(node.strength, statement.own)
     if selector is None or not is_fine:
         return None
     return checked.NodeAffinityRule(head, selector, weight)
 
 
 def _check_pod_dependent_affinity(
-    node: syntax.NodeAffinity, statement: RuleStatement
+    node: syntax.NodeAffinity, statement: rule_statements.RuleStatement
 ) -> checked.Rule | None:
     """Check `nodeAffinity` as the `reject` or `score` statement that has the same meaning."""
     test = syntax_expr.NodeTest(node.selector.span, node.selector)
@@ -206,169 +160,8 @@ def _check_pod_dependent_affinity(
     return _check_reject(syntax.Reject(node.span, condition, node.clauses), statement)
 
 
-def _check_no_missing_clause(own: clauses.ClauseSet, why: str) -> bool:
-    """Return whether there is no `missing`; report one, which has no effect because of `why`."""
-    clause = own.get_clause("missing", syntax_clause.MissingClause)
-    if clause is not None:
-        own.env.found.add_error(
-            "PS108",
-            f"`missing` has no effect: {why}",
-            clause.span,
-            help="remove it",
-        )
-    return clause is None
-
-
-def _check_topology_key(statement: RuleStatement) -> str | None:
-    """Return the topologyKey; report a missing or invalid key and return None."""
-    is_fine, key = check_pod_sets.check_topology_key(statement.own)
-    found = statement.own.env.found
-    if key is None and found.is_next_to_unparsed_part(statement.node.span):
-        return None
-    if key is None:
-        end = statement.node.span.end
-        text = found.texts[statement.node.span.file]
-        hostname = " topologyKey kubernetes.io/hostname"
-        found.add_error(
-            "PS206",
-            f"`{statement.kind}` has no topologyKey",
-            _find_keyword_span(statement.node.span, statement.kind),
-            help="add `topologyKey kubernetes.io/hostname`, or the label of zones or racks",
-            fix=fixes.make_replacement_fix(text.span(end, end), hostname),
-        )
-        return None
-    return key if is_fine else None
-
-
-def _find_keyword_span(span: source.Span, keyword: str) -> source.Span:
-    return source.Span(span.file, span.start, span.start + len(keyword), span.line, span.column)
-
-
-def _check_pod_affinity(
-    node: syntax.PodAffinity, statement: RuleStatement
-) -> checked.PodAffinityRule | None:
-    """Check `podAffinity` or `podAntiAffinity`."""
-    head = statement.make_rule_head()
-    pods = check_pod_sets.check_pod_selection(node.pods, statement.own)
-    topology_key = _check_topology_key(statement)
-    is_fine, weight = _check_term_weight(node.strength, statement.own)
-    if pods is None or topology_key is None or not is_fine:
-        return None
-    is_anti = node.kind == "podAntiAffinity"
-    choices: tuple[MissingAction, ...] = ("allow",) if is_anti else ("reject", "allow")
-    missing_fine, action = _check_missing_pod_values(
-        statement, pods, choices if node.strength == "required" else ()
-    )
-    if not missing_fine:
-        return None
-    return checked.PodAffinityRule(head, is_anti, pods, topology_key, weight, action)
-
-
-def _check_missing_pod_values(
-    statement: RuleStatement,
-    pods: checked_selector.PodSelection,
-    choices: Sequence[MissingAction],
-) -> tuple[bool, MissingAction | None]:
-    """Return whether `missing` is right for values that the pod may lack, and its action.
-
-    `choices` are the actions that the rule can take; a rule that gives points has none, because
-    without a value it gives all nodes the same points.
-    """
-    own = statement.own
-    clause = own.get_clause("missing", syntax_clause.MissingClause)
-    can_be_missing = pods.can_lack_value
-    if not can_be_missing or not choices:
-        why = "without the value, all nodes get the same points" if can_be_missing else _NO_VALUE
-        return _check_no_missing_clause(own, why), None
-    if clause is None:
-        check_missing_data.report_unhandled_missing_data(
-            own.env,
-            pods.compared[0].span,
-            statement.node.span,
-            [f"missing {each}" for each in choices],
-            "a pod without this value has nothing to compare",
-        )
-        return False, None
-    action = check_metrics.check_missing_action(own.env, clause)
-    if action is not None and action not in choices:
-        own.env.found.add_error(
-            "PS108",
-            f"`missing {action}` is not possible here: without the value, no pod is counted",
-            clause.span,
-            help="write `missing allow`, and `reject when pod(KEY DoesNotExist)` as a rule",
-        )
-        return False, None
-    return action is not None, action
-
-
-def _check_topology_spread(
-    node: syntax.TopologySpread, statement: RuleStatement
-) -> checked.TopologySpreadRule | None:
-    """Check `topologySpread`, with the defaults of Kubernetes for absent clauses."""
-    own = statement.own
-    head = statement.make_rule_head()
-    pods = check_pod_sets.check_pod_selection(node.pods, own)
-    topology_key = _check_topology_key(statement)
-    skew_fine, max_skew = own.read_whole_number("maxSkew", (1, _MAX_INT32))
-    domains_fine, min_domains = own.read_whole_number("minDomains", (1, _MAX_INT32))
-    when = own.read_choice("whenUnsatisfiable", vocabulary.WHEN_UNSATISFIABLE)
-    affinity_policy = own.read_choice("nodeAffinityPolicy", vocabulary.NODE_INCLUSION)
-    taints_policy = own.read_choice("nodeTaintsPolicy", tuple(reversed(vocabulary.NODE_INCLUSION)))
-    weight_fine, weight = _check_spread_weight(own, when)
-    if when == "ScheduleAnyway" and min_domains is not None:
-        _report_unused_spread_clause(own, "minDomains", "DoNotSchedule")
-        return None
-    if pods is None or topology_key is None or when is None:
-        return None
-    if affinity_policy is None or taints_policy is None:
-        return None
-    choices: tuple[MissingAction, ...] = ("allow",) if when == "DoNotSchedule" else ()
-    missing_fine, _ = _check_missing_pod_values(statement, pods, choices)
-    if not (skew_fine and domains_fine and weight_fine and missing_fine):
-        return None
-    return checked.TopologySpreadRule(
-        head=head,
-        pods=pods,
-        topology_key=topology_key,
-        max_skew=max_skew or 1,
-        min_domains=min_domains or 1,
-        when_unsatisfiable=cast("Literal['DoNotSchedule', 'ScheduleAnyway']", when),
-        node_affinity_policy=cast("Literal['Honor', 'Ignore']", affinity_policy),
-        node_taints_policy=cast("Literal['Honor', 'Ignore']", taints_policy),
-        weight=weight,
-    )
-
-
-def _check_spread_weight(own: clauses.ClauseSet, when: str | None) -> tuple[bool, int | None]:
-    """Return whether the weight is valid, and the weight; report a weight for DoNotSchedule."""
-    clause = own.get_clause("weight", syntax_clause.AmountClause)
-    if when == "ScheduleAnyway":
-        return _check_term_weight("preferred", own)
-    if clause is not None and when is not None:
-        own.env.found.add_error(
-            "PS301",
-            "`topologySpread` with DoNotSchedule takes no weight: it gives no points",
-            clause.span,
-            help="remove the weight, or write `whenUnsatisfiable ScheduleAnyway`",
-        )
-        return False, None
-    return True, None
-
-
-def _report_unused_spread_clause(own: clauses.ClauseSet, keyword: str, when: str) -> None:
-    """Report a clause that has an effect only with another `whenUnsatisfiable`."""
-    clause = own.get_clause(keyword, syntax_clause.AmountClause)
-    if clause is not None:
-        own.env.found.add_error(
-            "PS108",
-            f"`{keyword}` has an effect only with `whenUnsatisfiable {when}`",
-            clause.span,
-            help="remove it",
-        )
-
-
 def _check_tolerate(
-    node: syntax.Tolerate, statement: RuleStatement
+    node: syntax.Tolerate, statement: rule_statements.RuleStatement
 ) -> checked.TolerationRule | None:
     env = statement.own.env
     head = statement.make_rule_head()
@@ -412,7 +205,9 @@ def _check_toleration(
     return check_taints.check_taint_pattern(env, pattern, TOLERATED_WITHOUT_EFFECT)
 
 
-def _check_reject(node: syntax.Reject, statement: RuleStatement) -> checked.RejectRule | None:
+def _check_reject(
+    node: syntax.Reject, statement: rule_statements.RuleStatement
+) -> checked.RejectRule | None:
     """Check `reject` with its condition, `until` and its action for missing data."""
     own = statement.own
     head = statement.make_rule_head()
