@@ -48,7 +48,14 @@ def examples(page: str) -> list[Example]:
     return found
 
 
-PAGES = ("language.md", "language-reference.md", "diagnostics.md", "metrics.md", "ast.md")
+PAGES = (
+    "language.md",
+    "language-reference.md",
+    "diagnostics.md",
+    "metrics.md",
+    "ast.md",
+    "from-others.md",
+)
 EXAMPLES = [example for page in PAGES for example in examples(page)]
 GUIDE = language_pages.GUIDE.read_text(encoding="utf-8")
 REFERENCE = language_pages.REFERENCE.read_text(encoding="utf-8")
