@@ -195,6 +195,20 @@ def test_a_rename_changes_all_places_and_nothing_else(name: str, new: str, count
     assert about.check_result.program is not None
 
 
+def test_a_param_is_renamed_in_selectors() -> None:
+    """`$` stays in front of it; a string with the same text is no param."""
+    text = (
+        'param pools: strings = "a, b"\n'
+        'policy p { for pods in namespace ($pools) where x In ($pools, "pools") }\n'
+    )
+    about = program(text)
+    edits = renaming.rename_symbol(about, "0.policy", text.index("$pools") + 2, "places")
+    assert not isinstance(edits, renaming.RenameRefusal), edits
+    assert fixing.apply_text_edits(text, edits) == (
+        text.replace("$pools", "$places").replace("param pools", "param places")
+    )
+
+
 @pytest.mark.parametrize(
     "new, reason",
     [

@@ -430,10 +430,11 @@ class CheckedParam:
     """A param with its value.
 
     Attributes:
-        type: the declared type (`duration`, `string`, or a unit).
+        type: the declared type (`duration`, `string`, `strings`, or a unit).
         unit: unit of `value`; None for strings.
         value: canonical number, or the string.
         promql: the value in PromQL notation, for insertion into queries; strings are escaped.
+        texts: the strings of a `string` or `strings`, otherwise none.
     """
 
     name: str
@@ -442,6 +443,7 @@ class CheckedParam:
     value: float | str
     promql: str
     span: source.Span = dataclasses.field(compare=False, repr=False)
+    texts: tuple[str, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

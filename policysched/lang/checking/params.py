@@ -84,7 +84,7 @@ def resolve_param(
         found.report_word_not_allowed("a param type", param.type, vocabulary.PARAM_TYPES)
         return None
     value = param.default if override is None else override
-    if kind == "string":
+    if kind in ("string", "strings"):
         return _resolve_string_param(param, value, found, is_text=is_text and override is not None)
     if isinstance(value, syntax_expr.Value) and is_text and override is not None:
         value = syntax_expr.Numeral(value.span, value.text.strip())
@@ -98,7 +98,7 @@ def _resolve_string_param(
     *,
     is_text: bool,
 ) -> checked.CheckedParam | None:
-    """Return a string param; report a value without quotes."""
+    """Return a param of one or several strings; report a value without quotes."""
     if isinstance(value, syntax_expr.Numeral) or not (value.quoted or is_text):
         found.add_error(
             "PS102",
@@ -107,14 +107,23 @@ def _resolve_string_param(
             help=f'write `"{value.text}"`',
         )
         return None
-    return checked.CheckedParam(
-        param.name.text,
-        "string",
-        None,
-        value.text,
-        _escape_promql_string(value.text),
-        param.name.span,
-    )
+    name, kind = param.name.text, param.type.text
+    if kind == "string":
+        query = _escape_promql_string(value.text)
+        return checked.CheckedParam(
+            name, kind, None, value.text, query, param.name.span, (value.text,)
+        )
+    texts = tuple(each.strip() for each in value.text.split(","))
+    if not all(texts):
+        found.add_error(
+            "PS111",
+            f"`{name}` is a list of strings, of which none can be empty",
+            value.span,
+            help='separate them by commas, as in `"blue, green"`',
+        )
+        return None
+    query = _escape_promql_string("|".join(map(re.escape, texts)))
+    return checked.CheckedParam(name, kind, None, ",".join(texts), query, param.name.span, texts)
 
 
 def _escape_promql_string(text: str) -> str:

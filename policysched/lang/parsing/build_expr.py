@@ -74,7 +74,7 @@ class ExprBuilder:
         return getattr(self, rule)(span, children)
 
     def _build_leaf(self, terminal: str, span: source.Span, text: str) -> object:
-        if terminal in ("WORD", "NAME"):
+        if terminal in ("WORD", "NAME", "PARAM"):
             return syntax_expr.Value(span, text)
         if terminal == "STRING":
             return syntax_expr.Value(span, self._unescape_string(span, text), quoted=True)

@@ -39,12 +39,18 @@ class Value(SyntaxNode):
     """A word, or a string between double quotes that replaces a word.
 
     Attributes:
-        text: the word, or the content of the string with its escapes resolved.
+        text: the word, or the content of the string with its escapes resolved; `$name` for the
+            value of a param.
         quoted: whether it was written in quotes (`"priority" = x` means the label, not the field).
     """
 
     text: str
     quoted: bool = False
+
+    @property
+    def param(self) -> str:
+        """The name of the param whose value this is, "" for a word or string."""
+        return self.text[1:] if self.text.startswith("$") and not self.quoted else ""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

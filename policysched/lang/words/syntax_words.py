@@ -140,6 +140,7 @@ SIGNS: dict[str, str] = {
     "SLASH": "`/`",
     "WORD": "a word",
     "NAME": "a name",
+    "PARAM": "a param, as `$name`",
     "NUMERAL": "a number",
     "STRING": 'a string between `"`',
     "PROMQL": "a query between backticks",

@@ -129,7 +129,7 @@ NORMALIZATIONS: dict[str, str] = {
     "shape": "shape(value: points, …): piecewise linear",
 }
 METRIC_UNITS: dict[str, units.Unit] = {name: unit for unit, name in units.NAMES.items()}
-PARAM_TYPES: tuple[str, ...] = (*METRIC_UNITS, "duration", "string")
+PARAM_TYPES: tuple[str, ...] = (*METRIC_UNITS, "duration", "string", "strings")
 PARAM_UNITS: dict[str, units.Unit] = {**METRIC_UNITS, "duration": units.SECONDS}
 
 SPREAD_FIELDS = ("cluster", "region", "zone", "provider")

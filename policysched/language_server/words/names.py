@@ -170,6 +170,11 @@ def _iterate_uses(item: syntax.Item, kinds: dict[str, Kind]) -> Iterator[NameOcc
                 yield _make_occurrence(NamedSymbol("param", name.text), name)
             case syntax.PromQL():
                 yield from _find_query_params(node)
+            case syntax_expr.Value(param=name) if name:
+                span = dataclasses.replace(
+                    node.span, start=node.span.start + 1, column=node.span.column + 1
+                )
+                yield NameOccurrence(NamedSymbol("param", name), span)
             case _:
                 for name in _iterate_names_in_syntax_node(node):
                     if name.text in kinds:

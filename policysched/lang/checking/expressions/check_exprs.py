@@ -319,8 +319,9 @@ class ExprChecker:
         if isinstance(param.value, str) or param.unit is None:
             self.found.add_error(
                 "PS102",
-                f"`{param.name}` is a string; it can only be used in a query",
+                f"`{param.name}` is a string; it can only be used in a query or a selector",
                 ref.span,
+                help=f"there, write `${param.name}`",
             )
             return None
         return checked_expr.Const(param.value, param.unit, ref.span)

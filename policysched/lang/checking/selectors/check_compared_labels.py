@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any, Literal, cast
 
 from policysched.lang.checked import checked_selector
 from policysched.lang.checking import number_reading
+from policysched.lang.checking.selectors import param_values
 from policysched.lang.syntax import syntax_expr
 from policysched.lang.words import kubernetes_names, vocabulary
 
@@ -22,6 +24,12 @@ def check_compared_label(
 
     `domain` is the kind of object that has the label.
     """
+    values = param_values.replace_params(
+        env, requirement.values, is_list=requirement.operator in ("In", "NotIn")
+    )
+    if values is None:
+        return None
+    requirement = dataclasses.replace(requirement, values=values)
     key = _check_key(env, requirement.subject, domain)
     is_negated = _check_operator(env, requirement)
     texts = [_check_pod_text(env, each) for each in requirement.pod_values]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from policysched.lang import source
 from policysched.lang.checked import checked_selector
 from policysched.lang.checking import clauses, number_reading
-from policysched.lang.checking.selectors import check_compared_labels, check_selectors
+from policysched.lang.checking.selectors import check_compared_labels, check_selectors, param_values
 from policysched.lang.syntax import syntax, syntax_expr
 from policysched.lang.words import kubernetes_names, vocabulary
 
@@ -159,7 +159,9 @@ def _make_namespace_set(
     selector: syntax_expr.Selector | None,
 ) -> checked_selector.NamespaceSet | None:
     """Return the set of namespaces; report invalid names and selectors, and return None."""
-    good = True
+    values = param_values.replace_params(env, names)
+    good = values is not None
+    names = [each for each in values or () if isinstance(each, syntax_expr.Value)]
     for name in names:
         problem = kubernetes_names.find_dns_label_problem(name.text)
         if problem:

@@ -18,6 +18,7 @@ from policysched.lang.checking.selectors import (
     check_label_idioms,
     check_taints,
     field_values,
+    param_values,
     whole_numbers,
 )
 from policysched.lang.diagnostics import fixes
@@ -194,6 +195,12 @@ class SelectorChecker:
         self, requirement: syntax_expr.Requirement
     ) -> checked_selector.Selector | None:
         """Check a requirement on a function, field or label, depending on its subject."""
+        values = param_values.replace_params(
+            self._env, requirement.values, is_list=requirement.operator in ("In", "NotIn")
+        )
+        if values is None:
+            return None
+        requirement = dataclasses.replace(requirement, values=values)
         if requirement.pod_values:
             self._report_pod_value(requirement.pod_values[0])
             return None

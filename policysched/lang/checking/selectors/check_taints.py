@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any, cast
 
 from policysched import spelling
 from policysched.lang.checked import checked_selector
 from policysched.lang.checking import number_reading
-from policysched.lang.checking.selectors import check_label_idioms, whole_numbers
+from policysched.lang.checking.selectors import check_label_idioms, param_values, whole_numbers
 from policysched.lang.diagnostics import fixes
 from policysched.lang.syntax import syntax_expr
 from policysched.lang.words import kubernetes_names, vocabulary
@@ -48,6 +49,11 @@ def check_taint_pattern(
     effects: tuple[str, ...],
 ) -> checked_selector.TaintPattern | None:
     """Check a taint pattern; `effects` apply if it has none. Return None after an error."""
+    if pattern.value is not None:
+        values = param_values.replace_params(env, (pattern.value,), is_list=False)
+        if values is None:
+            return None
+        pattern = dataclasses.replace(pattern, value=cast("syntax_expr.Value", values[0]))
     found = env.found
     good = True
     if pattern.value is None:
