@@ -17,8 +17,11 @@ NODE_LOST = "nodeLost"
 """The outcome of the group of all pods whose present node would newly reject them."""
 _FIRST_ROWS = 20
 _MORE_ROWS = 200
+_MOST_ROUTES = 3
+"""The most frequent routes of a group, which the page shows above its pods."""
 _MOST_CAUSES = 20
 """The causes of an outcome that have a group of their own; the others share one."""
+_SIDES = ("from", "to")
 _NO_CAUSE: Report = {"kind": "unknown", "edits": []}
 _OTHERS: Report = {"kind": "others", "edits": []}
 
@@ -42,11 +45,28 @@ class ChangeGroup:
             "cause": self.cause,
             "count": len(self.changes),
             "rows": self.changes[:_FIRST_ROWS],
+            **_describe_routes(self.changes),
         }
 
     def get_rows(self, after: int) -> Sequence[Report]:
         """Return the changes that follow the first `after` ones, at most 200."""
         return self.changes[after : after + _MORE_ROWS]
+
+
+def _describe_routes(changes: Sequence[Report]) -> Report:
+    """Return how many changes have the same decisions on both sides, the most frequent first.
+
+    Each route has the first of its changes as its example.
+    """
+    found = _group_by(changes, lambda each: repr([_make_fate_key(each[side]) for side in _SIDES]))
+    largest_first = sorted(found.values(), key=len, reverse=True)
+    routes = [{"count": len(each), "example": each[0]} for each in largest_first[:_MOST_ROUTES]]
+    return {"routes": routes, "routeCount": len(found)}
+
+
+def _make_fate_key(fate: Report) -> object:
+    """Return what a decision chose: a node or clusters, or the reason for none."""
+    return fate.get("node") or fate.get("clusters") or fate.get("message")
 
 
 def group_changes(changes: Sequence[Report]) -> list[ChangeGroup]:

@@ -89,6 +89,24 @@ def test_changes_with_the_same_outcome_and_cause_are_a_group() -> None:
     assert rows == both
 
 
+def test_the_most_frequent_routes_of_a_group_are_counted() -> None:
+    """Equal decisions on both sides are one route; pods without a node differ in their reason."""
+    changes = [make_change("moved", "a", "b")] * 2 + [make_change("moved", "a", "c")] * 5
+    changes += [make_change("moved", name, "b") for name in "defg"]
+    (group,) = plan_groups.group_changes(changes)
+    described = group.describe()
+    routes = [
+        (each["count"], each["example"]["from"]["node"], each["example"]["to"]["node"])
+        for each in described["routes"]
+    ]
+    assert routes == [(5, "a", "c"), (2, "a", "b"), (1, "d", "b")]
+    assert described["routeCount"] == 6
+    nowhere = [make_change("reason", None, None) for _ in range(2)]
+    nowhere[1]["to"]["message"] = "no memory"
+    (group,) = plan_groups.group_changes(nowhere)
+    assert group.describe()["routeCount"] == 2
+
+
 def test_rare_causes_share_a_group() -> None:
     """No change is left out."""
     changes = [make_change("moved", "a", "b", [f"p/{number}"]) for number in range(30)]

@@ -30,6 +30,7 @@ policy p {
 }
 """
 HOSTILE = "<img src=x onerror=alert(1)>\u202eevil\u200b"
+IS_CUT = "cell => cell.scrollWidth > cell.clientWidth + 1"
 HDD = "required disk = hdd"
 VISIBLE = "<img src=x onerror=alert(1)>‹U+202E›evil‹U+200B›"
 EDITORS = pathlib.Path(__file__).resolve().parents[3] / "editors" / "page"
@@ -186,6 +187,39 @@ def test_all_rows_of_a_plan_can_be_seen(
         assert moved.count() == 60
         page.click(".outcomes li:has-text('30 would no longer fit') button")
         page.wait_for_selector("h3:focus:has-text('30 pods would no longer fit')")
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_a_plan_shows_long_names_in_low_rows(
+    write_cluster: WriteCluster,
+    serve: Serve,
+    open_page: OpenPage,
+    tmp_path: pathlib.Path,
+    width: int,
+) -> None:
+    """Nothing is cut or beyond the screen, and the whole name is copied; a summary comes first."""
+    hosts = {disk: f"ip-10-3-20-{disk}.eu-west-1.compute.internal" for disk in ("ssd", "hdd")}
+    items = [clusters.node(host, cpu="99", disk=disk) for disk, host in hosts.items()]
+    items += [clusters.pod(f"web-6d9f7c-{n:012}", on=hosts["ssd"]) for n in range(30)]
+    (tmp_path / "p.policy").write_text(POLICY)
+    words = ("--cluster", write_cluster(items), "--policies", str(tmp_path))
+    with serve(*words) as url, open_page(url, width) as opened:
+        page = opened.open_view("#/edit")
+        page_process.replace_all(page, POLICY.replace("preferred disk = ssd weight 5", HDD))
+        page.keyboard.press("Control+Enter")
+        page.wait_for_selector(".changes")
+        summary = page.locator(".routes tbody tr")
+        assert summary.count() == 1
+        assert f"{hosts['ssd']} → {hosts['hdd']}" in summary.inner_text()
+        assert "30" in summary.inner_text()
+        row = page.locator(".changes tbody tr").first
+        assert row.locator("td.to a").inner_text() == hosts["hdd"]
+        assert row.locator("th a").inner_text() == "prod/web-6d9f7c-000000000000"
+        for cell in row.locator("th, td").all():
+            place = cell.bounding_box()
+            assert place["x"] + place["width"] <= width
+            assert not cell.evaluate(IS_CUT)
+        assert row.bounding_box()["height"] < (60 if width == 1280 else 120)
 
 
 def test_a_plan_stays_while_the_reader_looks_at_its_pods(

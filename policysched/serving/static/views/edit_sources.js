@@ -3,6 +3,7 @@
 import { html } from "../html.js";
 import { useState } from "../vendor/preact.js";
 import { findConfigMaps, makePatches } from "../kubectl.js";
+import { CopyButton } from "./copy_button.js";
 
 /** Paths that a shell takes as they are. */
 const PLAIN_PATH = /^[\w./-]+$/;
@@ -52,7 +53,7 @@ function NewConfigMap({ files }) {
 
 function Command({ text }) {
   return html`<pre tabindex="0">${text}</pre>
-    <button onClick=${() => navigator.clipboard.writeText(text)}>copy</button>`;
+    <${CopyButton} text=${text} />`;
 }
 
 /** Saves a text as a file of the browser. */

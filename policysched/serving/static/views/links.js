@@ -26,6 +26,20 @@ export function getSourceName({ rule, policy, plugin }) {
   return rule ? `${policy}/${rule}` : plugin;
 }
 
+/**
+ * A long name without its middle, which is only hidden: the whole name is copied, found and read aloud.
+ * The first part of a name with dots is what differs, as that of a host, so the others go first.
+ */
+export function ShortName({ name, most }) {
+  const letters = [...name];
+  if (letters.length <= most) return html`${name}`;
+  const shown = letters.slice(0, letters.includes(".", 1) ? letters.indexOf(".", 1) : letters.length);
+  const half = Math.floor((most - 1) / 2);
+  const [start, end] = shown.length < most ? [shown.length, letters.length] : [most - 1 - half, shown.length - half];
+  const cut = (from, to) => html`<span class="cut">${letters.slice(from, to).join("")}</span>`;
+  return html`<span class="short" title=${name}>${letters.slice(0, start).join("")}${cut(start, end)}${letters.slice(end, shown.length).join("")}${end < shown.length && shown.length < letters.length && cut(shown.length)}</span>`;
+}
+
 /** Names a plugin or a rule (`POLICY/RULE`); a rule is a link to its line. */
 export function RejectedBy({ by }) {
   if (!by.includes("/")) return html`<b>${by || "PreFilter"}</b>`;

@@ -5,11 +5,12 @@ import { useEffect, useRef, useState } from "../vendor/preact.js";
 import { ask } from "../api.js";
 import { Waiting, useAnswer } from "../loading.js";
 import { formatCount, formatNumber } from "../numbers.js";
-import { makeAddress, makePodAddress } from "../routes.js";
+import { makeAddress, makeNodeAddress, makePodAddress } from "../routes.js";
 import { words } from "../words.js";
-import { NodeLink, RejectedBy, getSourceName } from "./links.js";
+import { CopyButton } from "./copy_button.js";
+import { NodeLink, RejectedBy, ShortName, getSourceName } from "./links.js";
 import { BindingChanges, BindingSummary } from "./plan_bindings.js";
-import { Cause, ChangedGroups, OutcomeCounts } from "./plan_changes.js";
+import { CauseNames, ChangedGroups, OutcomeCounts, Routes } from "./plan_changes.js";
 
 /** The outcomes of pods in the order of their gravity; see schemas/plan.schema.json. */
 const OUTCOMES = {
@@ -24,7 +25,18 @@ const OUTCOMES = {
 };
 /** The groups of pods whose present node would reject them; they are also in the group of their outcome. */
 const NODE_LOST = { nodeLost: ["would no longer fit on its present node", "would no longer fit on their present node"] };
-const HEADS = ["pod", "now", "from", "to", "cause"];
+/** The heads of columns, with what they mean. */
+const HEADS = {
+  pod: "the pod; its row has no reason, which is in the table above",
+  now: "the node on which the pod runs",
+  from: "the decision with the policies in use",
+  to: "the decision with the edited policies",
+  cause: "the edits without which the decision would be the old one",
+};
+/** Longer names are shown without their middle: a row has one pod and three nodes. */
+const MOST_OF_POD = 20;
+const MOST_OF_NODE = 12;
+const MOST_OF_ROUTE = 20;
 /** The lines of an error that show a place in a policy. */
 const FRAME = /^\s*(\d*\s*\||-->)/;
 
@@ -79,7 +91,8 @@ function Report({ answer, report }) {
     <${Rejections} title="no longer rejects" rows=${report.admits} />
     ${bindings
       ? html`<${BindingChanges} job=${answer.job} groups=${answer.groups} />`
-      : html`<${ChangedGroups} job=${answer.job} groups=${answer.groups} texts=${{ ...OUTCOMES, ...NODE_LOST }} noun="pod" heads=${HEADS} Row=${PodRow} />`}
+      : html`<${Routes} groups=${answer.groups} outcomes=${Object.keys(OUTCOMES)} Route=${PodRoute} />
+          <${ChangedGroups} job=${answer.job} groups=${answer.groups} texts=${{ ...OUTCOMES, ...NODE_LOST }} noun="pod" heads=${HEADS} Row=${PodRow} />`}
   `;
 }
 
@@ -138,17 +151,27 @@ function Rejections({ title, rows }) {
 
 function PodRow({ each }) {
   return html`<tr>
-    <th scope="row"><a href=${makePodAddress(each.pod)}>${each.pod}</a></th>
-    <td>${each.node ? html`<${NodeLink} node=${each.node} />` : each.phase}${each.nodeLost && html`<br /><span class="quiet">no longer fits</span>`}</td>
-    <td><${Fate} fate=${each.from} /></td>
-    <td><${Fate} fate=${each.to} /></td>
-    <td><${Cause} cause=${each.cause} /></td>
+    <th scope="row"><a href=${makePodAddress(each.pod)}><${ShortName} name=${each.pod} most=${MOST_OF_POD} /></a></th>
+    <td data-title="now">${each.node ? html`<${ShortLink} node=${each.node} most=${MOST_OF_NODE} />` : each.phase}${each.nodeLost && html` <span class="quiet">no longer fits</span>`}</td>
+    <td class="from"><${Fate} fate=${each.from} most=${MOST_OF_NODE} /></td>
+    <td class="to"><${Fate} fate=${each.to} most=${MOST_OF_NODE} /></td>
+    <td title=${each.cause?.how}><${CauseNames} cause=${each.cause} /></td>
   </tr>`;
 }
 
-function Fate({ fate }) {
+function Fate({ fate, most }) {
   if (fate.node === null) return html`<span title=${fate.message}>nowhere</span>`;
-  return html`<${NodeLink} node=${fate.node} />${fate.victims.length > 0 && `, evicts ${fate.victims.join(", ")}`}`;
+  return html`<${ShortLink} node=${fate.node} most=${most} />${fate.victims.length > 0 && `, evicts ${fate.victims.join(", ")}`}`;
+}
+
+function ShortLink({ node, most }) {
+  return html`<a href=${makeNodeAddress(node)}><${ShortName} name=${node} most=${most} /></a>`;
+}
+
+/** Shows the decisions on both sides, and the reason if the new one is for no node. */
+function PodRoute({ from, to }) {
+  if (from.node !== null && from.node === to.node) return html`<${Fate} fate=${to} most=${MOST_OF_ROUTE} /> as before`;
+  return html`<${Fate} fate=${from} most=${MOST_OF_ROUTE} /> → <${Fate} fate=${to} most=${MOST_OF_ROUTE} />${to.node === null && html`<p class="quiet">${to.message}</p>`}`;
 }
 
 function CopyPlan({ job }) {
@@ -164,5 +187,5 @@ function PlanCopy({ job, form }) {
   const { answer, error } = useAnswer(() => ask("plan-text", { job, form }), [job, form]);
   if (!answer) return html`<${Waiting} error=${error} what="writing the text" />`;
   return html`<pre tabindex="0">${answer.text}</pre>
-    <button onClick=${() => navigator.clipboard.writeText(answer.text)}>copy</button>`;
+    <${CopyButton} text=${answer.text} />`;
 }

@@ -19,6 +19,9 @@ const OUTCOMES = {
   present: ["leaves clusters that it has", "leave clusters that they have"],
 };
 
+/** The heads of columns, with what they mean. */
+const HEADS = { binding: "the binding", "from → to": "the decisions with the policies in use and with the edited ones" };
+
 export function BindingSummary({ summary }) {
   const counts = Object.keys(OUTCOMES)
     .map((outcome) => ({ outcome, count: summary[outcome] }))
@@ -31,7 +34,7 @@ export function BindingSummary({ summary }) {
 }
 
 export function BindingChanges({ job, groups }) {
-  return html`<${ChangedGroups} job=${job} groups=${groups} texts=${OUTCOMES} noun="binding" heads=${["binding", "from → to"]} Row=${BindingRow} />`;
+  return html`<${ChangedGroups} job=${job} groups=${groups} texts=${OUTCOMES} noun="binding" heads=${HEADS} Row=${BindingRow} />`;
 }
 
 function BindingRow({ each }) {

@@ -4,6 +4,7 @@ import { html } from "../html.js";
 import { useState } from "../vendor/preact.js";
 import { ask } from "../api.js";
 import { formatCount, formatNumber } from "../numbers.js";
+import { breakName } from "./links.js";
 import { TableRegion, chooseText } from "./tables.js";
 
 /** Counts pods or bindings by outcome: `outcomes` has { outcome, count, detail }, `texts` the words of each. */
@@ -19,7 +20,7 @@ export function OutcomeCounts({ outcomes, texts, children }) {
  *
  * @param groups [{ outcome, cause, count, rows }], of which `rows` are the first
  * @param texts the words of each outcome in the order of gravity: { moved: ["would move", "would move"] }
- * @param heads the heads of the columns
+ * @param heads the heads of the columns, with what they mean
  * @param Row shows a changed pod or binding, `each`, as a row
  */
 export function ChangedGroups({ job, groups, texts, noun, heads, Row }) {
@@ -37,6 +38,42 @@ export function ChangedGroups({ job, groups, texts, noun, heads, Row }) {
   });
 }
 
+/**
+ * The whole plan in a few rows: how many pods go from one node to another, and because of what.
+ *
+ * @param groups { routes: [{ count, example }], routeCount } of each, of which `routes` are the most frequent
+ * @param outcomes the order of the groups
+ * @param Route shows the decisions { from, to } on both sides
+ */
+export function Routes({ groups, outcomes, Route }) {
+  const sorted = outcomes.flatMap((outcome) => groups.filter((group) => group.outcome === outcome));
+  if (sorted.length === 0) return null;
+  return html`<h3>Changes by cause</h3>
+    <${TableRegion} label="Changes by cause">
+      <table class="routes cards">
+        <thead><tr><th scope="col">from → to</th><th scope="col">pods</th><th scope="col">cause</th></tr></thead>
+        <tbody>${sorted.map((group) => html`<${RouteRows} group=${group} Route=${Route} />`)}</tbody>
+      </table>
+    <//>`;
+}
+
+function RouteRows({ group, Route }) {
+  const { routes, routeCount, count } = group;
+  const others = count - routes.reduce((sum, route) => sum + route.count, 0);
+  return html`${routes.map(
+      (route) => html`<tr>
+        <th scope="row"><${Route} from=${route.example.from} to=${route.example.to} /></th>
+        <td data-title="pods">${formatNumber(route.count)}</td>
+        <td><${Cause} cause=${route.example.cause} /></td>
+      </tr>`,
+    )}
+    ${others > 0 && html`<tr>
+      <th scope="row">${formatCount(routeCount - routes.length, "other change")} of this kind</th>
+      <td data-title="pods">${formatNumber(others)}</td>
+      <td>${describeCause(group.cause)}</td>
+    </tr>`}`;
+}
+
 /** The rows of a group: the first ones, and more after each press. */
 function Group({ job, group, noun, label, heads, Row }) {
   const [rows, setRows] = useState(group.rows);
@@ -48,8 +85,8 @@ function Group({ job, group, noun, label, heads, Row }) {
       setError,
     );
   return html`<${TableRegion} label=${label}>
-      <table class=${`changes of-${noun}s`}>
-        <thead><tr>${heads.map((head) => html`<th scope="col">${head}</th>`)}</tr></thead>
+      <table class=${`changes of-${noun}s${noun === "pod" ? " cards" : ""}`}>
+        <thead><tr>${Object.entries(heads).map(([head, title]) => html`<th scope="col" title=${title}>${head}</th>`)}</tr></thead>
         <tbody>${rows.map((each) => html`<${Row} each=${each} />`)}</tbody>
       </table>
     <//>
@@ -79,7 +116,10 @@ function describeCause({ kind, edits }) {
 
 /** Names the edits of a plan without which a pod or a binding would have its old result. */
 export function Cause({ cause }) {
-  if (!cause) return null;
-  return html`${cause.edits.map((name, index) => html`${index > 0 ? ", " : ""}<b>${name}</b>`)}
-    ${cause.how && html`<br /><span class="quiet">${cause.how}</span>`}`;
+  return html`<${CauseNames} cause=${cause} />${cause?.how && html`<br /><span class="quiet">${cause.how}</span>`}`;
+}
+
+/** Names these edits without what they do to one pod. */
+export function CauseNames({ cause }) {
+  return cause && cause.edits.map((name, index) => html`${index > 0 ? ", " : ""}<b>${breakName(name)}</b>`);
 }

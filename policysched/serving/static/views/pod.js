@@ -8,6 +8,7 @@ import { NARROW, useMedia } from "../media.js";
 import { formatAmount, formatCount, formatNumber } from "../numbers.js";
 import { makeAddress, makeNodeAddress, makePodAddress, makeRuleAddress } from "../routes.js";
 import { words } from "../words.js";
+import { CopyButton } from "./copy_button.js";
 import { Links, NodeLink, RejectedBy, breakName } from "./links.js";
 import { OtherNode } from "./other_node.js";
 import { Points } from "./points.js";
@@ -120,7 +121,7 @@ function Text({ pod, generation }) {
   const { answer, error } = useAnswer(() => ask("text", { pod }), [pod, generation]);
   if (!answer) return html`<${Waiting} error=${error} what="writing the text" />`;
   return html`<pre tabindex="0">${answer.text}</pre>
-    <button onClick=${() => navigator.clipboard.writeText(answer.text)}>copy</button>`;
+    <${CopyButton} text=${answer.text} />`;
 }
 
 export function Funnel({ answer }) {
