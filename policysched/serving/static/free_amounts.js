@@ -1,6 +1,6 @@
 // The amounts that a node must have free to be shown: `cpu:4,memory:8Gi` in an address.
 
-import { getAmounts } from "./map_looks.js";
+import { describeState, getAmounts } from "./map_looks.js";
 import { findUnit } from "./numbers.js";
 
 const QUANTITY = /^(\d+|\d*\.\d+)([mkMGTP]|[KMGTP]i)?$/;
@@ -11,22 +11,47 @@ const BYTES = { suffixes: Object.keys(SUFFIXES).filter((suffix) => suffix !== "m
 const COUNT = { suffixes: ["k"], examples: "2" };
 
 /**
- * Returns { amounts, problem } of a text such as `cpu 4, memory 8Gi`. With a problem, which says what
- * is wrong with the text, there are no amounts.
+ * Returns { amounts, problem } of a text such as `cpu 4, memory 8Gi`, `4 CPU 8Gi` or `cpu=4`. With a
+ * problem, which says what is wrong with the text, there are no amounts.
  *
- * @param fill the resource of a quantity without a name
+ * @param fill the resource of a quantity without a name, unless it can only be an amount of memory
  * @returns amounts [{ resource, quantity, least }, …]: `least` has the unit of the columns
  */
 export function parseFreeAmounts(cluster, fill, text) {
   const amounts = [];
-  for (const part of text.split(",").map((each) => each.trim()).filter(Boolean)) {
-    const words = part.split(/\s*[\s:=]\s*/);
-    const [resource, quantity] = words.length === 1 ? [fill, part] : words;
-    const problem = words.length > 2 ? `“${part}” is not a resource and a quantity` : findProblem(cluster, resource, quantity);
+  for (const [resource, quantity] of text.split(",").flatMap((part) => pairWords(cluster, fill, part))) {
+    const isRepeated = amounts.some((each) => each.resource === resource);
+    const problem = isRepeated ? `“${text}” has two quantities of ${resource}` : findProblem(cluster, resource, quantity);
     if (problem) return { amounts: [], problem };
     amounts.push({ resource, quantity, least: parseQuantity(resource, quantity) });
   }
   return { amounts, problem: "" };
+}
+
+/** Returns [[resource, quantity], …] of words, in which a resource is before or after its quantity. */
+function pairWords(cluster, fill, part) {
+  const rest = part.split(/[\s:=]+/).filter(Boolean);
+  const pairs = [];
+  while (rest.length > 0) {
+    const word = rest.shift();
+    const resource = findResource(cluster, word);
+    const next = rest.length > 0 ? findResource(cluster, rest[0]) : undefined;
+    if (resource !== undefined) pairs.push([resource, rest.shift() ?? ""]);
+    else if (!QUANTITY.test(word) && rest.length > 0) pairs.push([word, rest.shift()]);
+    else if (next !== undefined && findProblem(cluster, next, word) === "") pairs.push([findResource(cluster, rest.shift()), word]);
+    else pairs.push([chooseResource(fill, word), word]);
+  }
+  return pairs;
+}
+
+/** Returns the resource that a word names in any case; undefined for none. */
+function findResource(cluster, word) {
+  return ["pods", ...Object.keys(cluster.resources)].find((name) => name.toLowerCase() === word.toLowerCase());
+}
+
+function chooseResource(fill, quantity) {
+  const isOfBytes = /[KMGTP]i$/.test(quantity) && getKind(fill) !== BYTES;
+  return isOfBytes ? "memory" : fill;
 }
 
 function findProblem(cluster, resource, quantity) {
@@ -54,13 +79,23 @@ export function formatFreeAmounts(amounts) {
   return amounts.map(({ resource, quantity }) => `${resource}:${quantity}`).join(",");
 }
 
-/** Returns groups with only the nodes that have all the amounts free. */
-export function keepFreeNodes(cluster, groups, amounts) {
-  if (amounts.length === 0) return groups;
-  const hasEnough = (node) =>
+/**
+ * Returns groups with only the nodes that have all the amounts free.
+ *
+ * @param isUsable whether nodes that are cordoned, not ready or tainted are left out as well
+ */
+export function keepFreeNodes(cluster, groups, amounts, isUsable) {
+  if (amounts.length === 0 && !isUsable) return groups;
+  const isKept = (node) =>
+    !(isUsable && describeState(cluster, node)) &&
     amounts.every(({ resource, least }) => {
       const { used, of } = getAmounts(cluster, resource);
       return of[node] - used[node] >= least;
     });
-  return groups.map((group) => ({ ...group, members: group.members.filter(hasEnough) }));
+  return groups.map((group) => ({ ...group, members: group.members.filter(isKept) }));
+}
+
+/** Returns how many nodes are cordoned, not ready or tainted. */
+export function countClosed(cluster, nodes) {
+  return nodes.filter((node) => describeState(cluster, node) !== "").length;
 }

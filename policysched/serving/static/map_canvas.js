@@ -9,6 +9,7 @@ const WITH_HEIGHT = 12;
 const WITH_AMOUNT = [150, 80];
 const WITH_LETTER_ABOVE = 48;
 const LARGEST_LETTER = 11;
+const LARGEST_CORNER = 8;
 const TINT = 0.3;
 const DIMMED = 0.12;
 
@@ -68,6 +69,7 @@ function describeTile(look, node) {
     share: look.shareOf(node),
     isTinted: look.isTinted,
     isCrossed: look.isCrossed(node),
+    hasTaints: look.hasTaints(node),
   };
 }
 
@@ -81,6 +83,7 @@ function drawTile(pen, [x, y], [w, h], tile, style) {
     drawBar(pen, x, y, width, height, tile, style);
   }
   if (tile.isCrossed) drawCross(pen, x, y, width, height, style);
+  if (tile.hasTaints) drawCorner(pen, x, y, width, height, style);
   if (tile.letter) drawLetter(pen, tile, x, y, width, height, style);
 }
 
@@ -104,6 +107,17 @@ function drawCross(pen, x, y, w, h, style) {
   pen.moveTo(x, y + h);
   pen.lineTo(x + w, y);
   pen.stroke();
+}
+
+/** Marks the upper right corner. */
+function drawCorner(pen, x, y, w, h, style) {
+  const size = Math.min(LARGEST_CORNER, w / 2, h / 2);
+  pen.fillStyle = style.text;
+  pen.beginPath();
+  pen.moveTo(x + w - size, y);
+  pen.lineTo(x + w, y);
+  pen.lineTo(x + w, y + size);
+  pen.fill();
 }
 
 function drawNames(pen, [x, y], [w, h], name, describe, style) {

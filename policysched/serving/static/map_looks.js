@@ -144,6 +144,7 @@ export function makeLook(cluster, fill, legend, dimmedBut) {
     shareOf: makeShareOf(cluster, fill),
     isTinted: !legend.isOfFill,
     isCrossed: (node) => cluster.state[node] > 0,
+    hasTaints: (node) => hasTaints(cluster, node),
     describe: (node) => describeFill(cluster, fill, node),
   };
 }
@@ -163,8 +164,17 @@ export function describeFill(cluster, fill, node) {
 export function describeState(cluster, node) {
   if (cluster.state[node] === NOT_READY) return "not ready";
   if (cluster.state[node] > 0) return "cordoned";
-  const taints = cluster.taints?.values[cluster.taints.of[node]]; // an older scheduler sends none
-  return taints ? `tainted ${taints}` : "";
+  return hasTaints(cluster, node) ? `tainted ${findTaints(cluster, node)}` : "";
+}
+
+/** Returns whether a node that is neither cordoned nor not ready has taints. */
+export function hasTaints(cluster, node) {
+  return cluster.state[node] === 0 && Boolean(findTaints(cluster, node));
+}
+
+/** An older scheduler sends no taints. */
+function findTaints(cluster, node) {
+  return cluster.taints?.values[cluster.taints.of[node]];
 }
 
 /** Returns the verdict of a node about the pod of an answer of `explain`. */

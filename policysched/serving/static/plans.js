@@ -68,6 +68,13 @@ export function describeNodeChange({ gained, lost }) {
     .join(", ");
 }
 
+/** Returns { gained, lost } of the last plan, summed over nodes. */
+export function sumChanges(cluster, nodes) {
+  const changes = nodes.map((node) => lastPlan?.nodes[cluster.names[node]]).filter(Boolean);
+  const sum = (count) => changes.reduce((total, change) => total + change[count], 0);
+  return { gained: sum("gained"), lost: sum("lost") };
+}
+
 /** Returns the same as short as a head of the map needs it: `+3 −2 pods`. */
 export function shortenNodeChange({ gained, lost }) {
   const parts = [gained > 0 && `+${formatNumber(gained)}`, lost > 0 && `−${formatNumber(lost)}`].filter(Boolean);

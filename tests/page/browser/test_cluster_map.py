@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import pathlib
 import re
+import urllib.parse
 from typing import Any
 
 import pytest
@@ -148,7 +149,7 @@ def test_several_free_amounts_hold_in_each_form(
         pytest.param("cpu:8Gi", "“8Gi” is not a quantity of cpu, such as 2 or 500m", id="bytes"),
         pytest.param("memory:500m", "not a quantity of memory, such as 4Gi or 500Mi", id="milli"),
         pytest.param("gpu:1", "no node has gpu; write one of pods, cpu, memory", id="resource"),
-        pytest.param("cpu%201%202", "“cpu 1 2” is not a resource and a quantity", id="words"),
+        pytest.param("cpu%201%202", "“cpu 1 2” has two quantities of cpu", id="words"),
     ],
 )
 def test_a_wrong_free_amount_gives_a_hint(
@@ -159,6 +160,67 @@ def test_a_wrong_free_amount_gives_a_hint(
         page = opened.open_view(f"#/cluster?form=groups&free={free}")
         page.wait_for_selector(f"[role=alert]:has-text('{text}')")
         assert page.query_selector("form:has-text(' of 8 nodes')") is None
+        assert page.input_value("input[name=free]") == urllib.parse.unquote(free)
+
+
+@pytest.mark.parametrize(
+    "text, shown",
+    [
+        pytest.param("4 CPU, 8Gi", "cpu 4, memory 8Gi", id="quantity-first"),
+        pytest.param("4 cpu 8Gi", "cpu 4, memory 8Gi", id="without-comma"),
+        pytest.param("cpu=4,memory=8Gi", "cpu 4, memory 8Gi", id="equals"),
+        pytest.param("Memory 8Gi cpu 4", "memory 8Gi, cpu 4", id="resource-first"),
+        pytest.param("4 8Gi", "cpu 4, memory 8Gi", id="bare"),
+    ],
+)
+def test_free_amounts_are_read_as_people_write_them(
+    demo_url: str, open_page: OpenPage, text: str, shown: str
+) -> None:
+    """On the map as well, which says what is not asked."""
+    with open_page(demo_url) as opened:
+        page = opened.open_view("#/cluster")
+        page.fill("input[name=free]", text)
+        page.press("input[name=free]", "Enter")
+        page.wait_for_selector("form:has-text('policies, taints and labels are not asked')")
+        page.wait_for_function(
+            "text => document.querySelector('input[name=free]').value === text", arg=shown
+        )
+
+
+def test_nodes_that_take_no_ordinary_pod_are_left_out(
+    write_cluster: WriteCluster, serve: Serve, open_page: OpenPage
+) -> None:
+    """By a press, in each form; sorted by state, usable nodes come first. The map marks them."""
+    items = [clusters.node(f"n{number}", cpu=str(number)) for number in range(1, 5)]
+    items[1]["spec"]["unschedulable"] = True
+    items[3]["spec"]["taints"] = [{"key": "spot", "effect": "NoSchedule"}]
+    with serve("--cluster", write_cluster(items)) as url, open_page(url) as opened:
+        page = opened.open_view("#/cluster?form=table&sort=state")
+        assert read_first_column(page) == ["n1", "n3", "n2", "n4"]
+        page.click("label:has-text('without cordoned')")
+        page.wait_for_selector("form:has-text('2 of 4 nodes')")
+        assert read_first_column(page) == ["n1", "n3"]
+        page.click("button:text-is('map')")
+        page.wait_for_selector(".head:has-text('2 nodes')")
+        page.click("label:has-text('without cordoned')")
+        page.wait_for_selector(".legend:has-text('corner: tainted, 1')")
+        assert "diagonal line: cordoned or not ready, 1" in page.inner_text(".legend")
+
+
+def test_the_name_of_a_node_stays_in_sight_on_a_narrow_screen(
+    write_cluster: WriteCluster, serve: Serve, open_page: OpenPage
+) -> None:
+    """With the heads of the columns, however far the table is scrolled."""
+    path = write_cluster([clusters.node(f"n{number:03}", zone="z") for number in range(100)])
+    with serve("--cluster", path) as url, open_page(url, 390) as opened:
+        page = opened.open_view("#/cluster?form=table&by=zone")
+        table = page.locator(".scrolls:has(.nodes)")
+        table.evaluate("box => box.scrollTo(150, 900)")
+        assert table.evaluate("box => [box.scrollLeft > 0, box.scrollTop]") == [True, 900]
+        left = table.bounding_box()
+        head = page.locator(".nodes thead th").first.bounding_box()
+        assert (head["x"], head["y"]) == (left["x"], left["y"])
+        assert page.locator(".nodes tbody th").nth(50).bounding_box()["x"] == left["x"]
 
 
 def read_first_column(page: Any) -> list[str]:
@@ -278,7 +340,7 @@ def test_a_name_is_beside_the_letter_of_its_tile(demo_url: str, open_page: OpenP
               const entry = { colour: "#ffffff", letter: "M", isDimmed: false };
               const look = {
                 entryOf: () => entry, shareOf: () => null, isCrossed: () => false,
-                isTinted: false, describe: () => "",
+                isTinted: false, hasTaints: () => false, describe: () => "",
               };
               const group = { x: 0, y: 0, width: 84, perRow: 1, members: [0] };
               return ["member-cluster", ""].map((name) => {

@@ -66,12 +66,14 @@ def is_cut(cell: Any) -> bool:
 def test_a_pressed_tile_shows_its_node_on_a_narrow_screen(
     demo_url: str, open_page: OpenPage
 ) -> None:
-    """The panel is below the map, so the page scrolls to it."""
+    """The panel is over the lower half, and the page stays where it is."""
     with open_page(demo_url, 390) as opened:
         page = opened.open_view("#/cluster")
         page.click("canvas", position={"x": 10, "y": 60})
         page.wait_for_selector("aside h2:has-text('gpu-a')")
-        assert page.query_selector("aside").bounding_box()["y"] < 700
+        place = page.locator("aside").bounding_box()
+        assert 300 < place["y"] < 700
+        assert page.evaluate("window.scrollY") == 0
 
 
 def test_letters_of_the_legend_are_on_tiles_with_names(demo_url: str, open_page: OpenPage) -> None:

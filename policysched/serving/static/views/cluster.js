@@ -1,22 +1,22 @@
 // The cluster as a map of tiles, or as a table; with a pod, what each node says about it.
 
 import { html } from "../html.js";
-import { useEffect, useMemo, useRef, useState } from "../vendor/preact.js";
+import { useEffect, useMemo, useState } from "../vendor/preact.js";
 import { ask } from "../api.js";
 import { getTextColour } from "../colours.js";
 import { formatFreeAmounts, keepFreeNodes, parseFreeAmounts } from "../free_amounts.js";
 import { Waiting, makeLazy, useAnswer } from "../loading.js";
 import { groupNodes } from "../map_layout.js";
-import { describeFillName, listFills, makeLegend } from "../map_looks.js";
+import { describeFillName, hasTaints, listFills, makeLegend } from "../map_looks.js";
 import { DARK, NARROW, useMedia } from "../media.js";
 import { formatNumber } from "../numbers.js";
 import { getLastPlan } from "../plans.js";
 import { go, makeAddress, makeNodeAddress, makePodAddress } from "../routes.js";
 import { words } from "../words.js";
+import { FreeFilter } from "./free_filter.js";
 import { NodeMap } from "./node_map.js";
 
 const GroupTable = makeLazy(() => import("./cluster_tables.js"), "GroupTable");
-const LeastFree = makeLazy(() => import("./cluster_tables.js"), "LeastFree");
 const NodeTable = makeLazy(() => import("./cluster_tables.js"), "NodeTable");
 const NodePanel = makeLazy(() => import("./node.js"), "NodePanel");
 
@@ -49,6 +49,8 @@ export function ClusterView({ options, generation }) {
     sort: options.get("sort") ?? "",
     free,
     freeProblem,
+    freeText: options.get("free") ?? "",
+    isUsable: options.get("usable") === "1",
     pod,
   };
   const about = decided.answer && decided.answer.of.length === cluster.names.length ? decided.answer : null;
@@ -80,7 +82,7 @@ function Settings({ cluster, settings, about, change }) {
       choices=${[["-", "nothing"], ...Object.keys(cluster.labels).map((key) => [key, key])]} />
     <${Choice} title=${settings.form === "map" ? "bar height" : "columns for"} value=${settings.fill} change=${(name) => change({ fill: name, free: formatFreeAmounts(settings.free) })}
       choices=${listFills(cluster).map((name) => [name, describeFillName(cluster, name)])} />
-    <${Choice} title="colour" value=${settings.colour} change=${(colour) => change({ colour })} choices=${colours} />
+    ${colours.length > 1 && html`<${Choice} title="colour" value=${settings.colour} change=${(colour) => change({ colour })} choices=${colours} />`}
     ${settings.group && html`<span class="about">
       group <b>${settings.group}</b> <button type="button" onClick=${() => change({ group: "" })}>all groups</button>
     </span>`}
@@ -104,9 +106,9 @@ function Choice({ title, value, choices, change }) {
 function Picture({ cluster, groups, settings, about, change, addressOf, generation }) {
   const [only, setOnly] = useState(null);
   const isDark = useMedia(DARK);
-  const { fill, colour, group, form, free } = settings;
+  const { fill, colour, group, form, free, isUsable } = settings;
   const all = useMemo(() => groups.filter(({ name }) => group === "" || name === group), [groups, group]);
-  const shown = useMemo(() => keepFreeNodes(cluster, all, free), [cluster, all, formatFreeAmounts(free)]);
+  const shown = useMemo(() => keepFreeNodes(cluster, all, free, isUsable), [cluster, all, formatFreeAmounts(free), isUsable]);
   const legend = useMemo(() => {
     const nodes = shown.flatMap(({ members }) => members);
     const changes = getLastPlan()?.nodes ?? null;
@@ -124,35 +126,35 @@ function Picture({ cluster, groups, settings, about, change, addressOf, generati
     return () => window.removeEventListener("keydown", press);
   });
   const Form = FORMS[form] ?? NodeMap;
-  const crossed = shown.flatMap(({ members }) => members).filter((node) => cluster.state[node] > 0).length;
+  const marked = form === "map" ? shown.flatMap(({ members }) => members) : [];
+  const crossed = marked.filter((node) => cluster.state[node] > 0).length;
+  const tainted = marked.filter((node) => hasTaints(cluster, node)).length;
   return html`
-    <${Legend} legend=${legend} crossed=${form === "map" ? crossed : 0} only=${kept} choose=${(key) => setOnly(key === kept ? null : key)} />
-    ${(form !== "map" || free.length > 0 || settings.freeProblem) && html`<${LeastFree} cluster=${cluster} settings=${settings} groups=${shown} all=${all} change=${change} />`}
+    <${Legend} legend=${legend} crossed=${crossed} tainted=${tainted} only=${kept} choose=${(key) => setOnly(key === kept ? null : key)} />
+    <${FreeFilter} cluster=${cluster} settings=${settings} groups=${shown} all=${all} change=${change} />
     <div class=${settings.node ? "beside" : ""}>
       <${Form} cluster=${cluster} groups=${shown} settings=${settings} legend=${legend} only=${kept} about=${about} change=${change} addressOf=${addressOf} />
       ${settings.node &&
-      html`<${Aside} node=${settings.node} close=${() => change({ node: "" })}>
+      html`<${Aside} close=${() => change({ node: "" })}>
         <${NodePanel} node=${settings.node} pod=${settings.pod} generation=${generation} />
       <//>`}
     </div>
   `;
 }
 
-/** What a press on a tile opens: beside the map, or below it on a narrow screen. */
-function Aside({ node, close, children }) {
-  const panel = useRef(null);
-  useEffect(() => {
-    const isBelow = panel.current.getBoundingClientRect().top > window.innerHeight / 2;
-    if (isBelow) panel.current.scrollIntoView();
-  }, [node]);
-  return html`<aside aria-label=${words.node} ref=${panel}>
+/** What a press on a tile opens: beside the map, or over the lower half of a narrow screen. */
+function Aside({ close, children }) {
+  return html`<aside aria-label=${words.node} tabindex="0">
     <button class="close" aria-label=${`Close the ${words.node}`} onClick=${close}>×</button>
     ${children}
   </aside>`;
 }
 
-/** @param crossed the number of nodes that are cordoned or not ready */
-function Legend({ legend, crossed, only, choose }) {
+/**
+ * @param crossed the number of nodes that are cordoned or not ready
+ * @param tainted the number of nodes that have taints and are neither
+ */
+function Legend({ legend, crossed, tainted, only, choose }) {
   return html`<div class="legend" role="group" aria-label=${`Legend: press an entry to see only these ${words.node}s`}>
     <span>${words.node}s ${legend.title}:</span>
     ${legend.entries.map(
@@ -162,5 +164,6 @@ function Legend({ legend, crossed, only, choose }) {
       </button>`,
     )}
     ${crossed > 0 && html`<span class="quiet">diagonal line: cordoned or not ready, ${formatNumber(crossed)}</span>`}
+    ${tainted > 0 && html`<span class="quiet">corner: tainted, ${formatNumber(tainted)}</span>`}
   </div>`;
 }

@@ -1,10 +1,10 @@
 // What the map shows as tables: one row for each node, or one for each group of nodes.
 
 import { html } from "../html.js";
-import { formatFreeAmounts, parseFreeAmounts } from "../free_amounts.js";
+import { countClosed } from "../free_amounts.js";
 import { describeState, describeVerdict, getAmounts, makeShareOf } from "../map_looks.js";
 import { formatAmount, formatCount, formatNumber, formatShare } from "../numbers.js";
-import { describeNodeChange, getLastPlan } from "../plans.js";
+import { describeNodeChange, getLastPlan, sumChanges } from "../plans.js";
 import { makeNodeAddress } from "../routes.js";
 import { words } from "../words.js";
 import { breakName } from "./links.js";
@@ -31,40 +31,6 @@ export function NodeTable({ cluster, groups, settings, legend, only, about, chan
     ${nodes.length > MOST_ROWS &&
     html`<p class="quiet">${formatCount(nodes.length - MOST_ROWS, `more ${words.node}`)}: sort by another column, choose an entry of the legend, or find a ${words.node} by name</p>`}
   `;
-}
-
-/**
- * Lets the reader choose how much of which resources a node must have free.
- *
- * @param groups the groups with only the nodes that have so much free
- * @param all the groups with all nodes
- */
-export function LeastFree({ cluster, settings, groups, all, change }) {
-  const { free, freeProblem } = settings;
-  const choose = (event) => {
-    event.preventDefault();
-    const { amounts, problem } = parseFreeAmounts(cluster, settings.fill, event.target.elements.free.value);
-    change({ free: problem ? event.target.elements.free.value : formatFreeAmounts(amounts) });
-  };
-  const value = free.map(({ resource, quantity }) => `${resource} ${quantity}`).join(", ");
-  return html`<form class="settings" onSubmit=${choose}>
-    <label>at least <input name="free" size="20" value=${value} placeholder="cpu 4, memory 8Gi" autocomplete="off" spellcheck=${false} /> free</label>
-    <button>filter</button>
-    ${(free.length > 0 || freeProblem) && html`<button type="button" onClick=${() => change({ free: "" })}>all ${words.node}s</button>`}
-    ${freeProblem && html`<span class="warning" role="alert">${freeProblem}</span>`}
-    ${free.length > 0 && html`<span class="quiet"><${FreeCount} cluster=${cluster} groups=${groups} all=${all} /></span>`}
-  </form>`;
-}
-
-/** Says how many nodes have so much free, and how many of these take no ordinary pod. */
-function FreeCount({ cluster, groups, all }) {
-  const [nodes, known] = [groups, all].map((each) => each.flatMap(({ members }) => members));
-  const closed = countClosed(cluster, nodes);
-  return html`${formatNumber(nodes.length)} of ${formatCount(known.length, words.node)}${closed > 0 && `; of these, ${formatNumber(closed)} ${closed === 1 ? "is" : "are"} cordoned, not ready or tainted`}`;
-}
-
-function countClosed(cluster, nodes) {
-  return nodes.filter((node) => describeState(cluster, node) !== "").length;
 }
 
 function listGroupColumns(cluster, by) {
@@ -96,7 +62,7 @@ function listAmountColumns(cluster, fill) {
 function listStateColumns(cluster) {
   const stateOf = (node) => describeState(cluster, node);
   if (!cluster.names.some((_, node) => stateOf(node))) return [];
-  return [{ key: "state", title: "state", show: (node) => breakName(stateOf(node)), rank: (node) => stateOf(node) || null }];
+  return [{ key: "state", title: "state", show: (node) => breakName(stateOf(node)), rank: stateOf }];
 }
 
 /** Returns the column of the free amount of a resource. */
@@ -120,6 +86,15 @@ function listPlanColumns(cluster) {
   const changeOf = (node) => getLastPlan()?.nodes[cluster.names[node]] ?? NO_CHANGE;
   const rank = (node) => changeOf(node).gained + changeOf(node).lost;
   return [{ key: "change", title: "change by the last plan", show: (node) => describeNodeChange(changeOf(node)), rank }];
+}
+
+/** Returns the columns of the pods for which nodes of a group are newly and no longer chosen. */
+function listPlanSums(cluster) {
+  const makeColumn = (field, sign, title) => {
+    const rank = ({ members }) => sumChanges(cluster, members)[field];
+    return { key: field, title, show: (group) => (rank(group) ? `${sign}${formatNumber(rank(group))}` : "0"), rank, isNumber: true };
+  };
+  return [makeColumn("gained", "+", `${words.pod}s gained by the plan`), makeColumn("lost", "−", `${words.pod}s lost`)];
 }
 
 /** Sorted, nodes that fit come before those that do not, by their points or by the filter. */
@@ -147,6 +122,7 @@ export function GroupTable({ cluster, groups, settings, legend, only, about, cha
     },
     count("nodes", `${words.node}s`, ({ members }) => members.length),
     ...(about ? [count("fits", words.fits, fits), count("rejected", "rejected", (group) => group.members.length - fits(group))] : []),
+    ...(settings.colour === "plan" ? listPlanSums(cluster) : []),
     ...listSumColumns(cluster, settings.fill),
     ...listOtherFilters(settings).map((resource) => makeFreeSumColumn(cluster, resource)),
     ...(rows.some(countClosedOf) ? [count("closed", "cordoned, not ready, tainted", countClosedOf)] : []),

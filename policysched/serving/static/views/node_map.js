@@ -7,7 +7,7 @@ import { findNodeAt, layOut } from "../map_layout.js";
 import { describeFill, describeState, describeVerdict, makeLook } from "../map_looks.js";
 import { NARROW, PRESSED, useMedia } from "../media.js";
 import { formatCount, formatNumber } from "../numbers.js";
-import { describeNodeChange, getLastPlan, shortenNodeChange } from "../plans.js";
+import { describeNodeChange, getLastPlan, shortenNodeChange, sumChanges } from "../plans.js";
 import { words } from "../words.js";
 
 const LEAST_HEIGHT = 260;
@@ -113,15 +113,8 @@ function describeGroup(members, { colour }, cluster, about, describeChange) {
     const fit = members.filter((node) => about.of[node] < 0).length;
     parts.push(`${formatNumber(fit)} ${fit === 1 ? words.fits : words.fit}`);
   }
-  if (colour === "plan") parts.push(describeChange(sumChanges(members, cluster)));
+  if (colour === "plan") parts.push(describeChange(sumChanges(cluster, members)));
   return parts.filter(Boolean).join(" · ");
-}
-
-/** Returns { gained, lost } of the last plan, summed over the nodes of a group. */
-function sumChanges(members, cluster) {
-  const changes = members.map((node) => getLastPlan()?.nodes[cluster.names[node]]).filter(Boolean);
-  const sum = (count) => changes.reduce((total, change) => total + change[count], 0);
-  return { gained: sum("gained"), lost: sum("lost") };
 }
 
 /** Returns the node that a key leads to from a node; undefined for other keys. */
