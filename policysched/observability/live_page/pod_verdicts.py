@@ -141,10 +141,16 @@ def _describe_points(
 
 
 def _list_best(table: score_table.ScoreTable, snap: snapshot.Snapshot) -> list[int]:
-    """Return the indices of the best nodes; nodes with equal totals in the order of their names."""
+    """Return the indices of the best nodes; nodes with equal totals in the order of their names.
+
+    If all of these share the most points, the last is the best node with fewer.
+    """
     names = [snap.nodes.names[row] for row in table.rows.tolist()]
     order: npt.NDArray[np.intp] = np.lexsort((names, -table.totals))
     best: list[int] = order[:_BEST_NODES].tolist()
+    next_best = int((table.totals == table.totals.max()).sum())
+    if _BEST_NODES <= next_best < len(order):
+        best[-1] = int(order[next_best])
     return best
 
 

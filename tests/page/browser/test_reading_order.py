@@ -109,12 +109,25 @@ def test_tied_nodes_are_compared_with_the_next_best(
         )
         assert "twin-2 and 5 more; a scheduler chooses one of them at random" in shown
         assert [each.inner_text() for each in page.query_selector_all(".points th")] == [
-            "twin-0",
+            "twin-0 and 7 equal",
             "small",
         ]
         head = page.inner_text(".comparison thead").split()
         assert head == ["rule", "twin-0", "small", "lead", "weight"]
         assert "same" not in page.inner_text(".comparison tbody")
+
+
+def test_the_next_best_node_is_named_after_many_equal_ones(
+    write_cluster: WriteCluster, serve: Serve, open_page: OpenPage
+) -> None:
+    """Also if more nodes are equal than an answer ranks."""
+    nodes = [clusters.node(f"twin-{number}") for number in range(40)]
+    path = write_cluster([*nodes, clusters.node("small", cpu="2"), clusters.pod("new")])
+    with serve("--cluster", path) as url, open_page(url) as opened:
+        page = opened.open_view("#/pods/prod/new")
+        assert page.locator(".points th").all_inner_texts() == ["twin-0 and 39 equal", "small"]
+        lead = r"decided by \S+: \+[\d.]+ points for twin-0, compared with small"
+        assert re.search(lead, page.inner_text("main"))
 
 
 def test_a_change_of_a_rule_leads_to_its_line(demo_url: str, open_page: OpenPage) -> None:

@@ -21,7 +21,7 @@ export function Points({ answer }) {
   return html`<section>
     <h2>${isAlone ? "Points" : `Points of the best ${words.node}s`}</h2>
     ${answer.bestCount > 1 && html`<${Tie} answer=${answer} />`}
-    ${!isAlone && html`<${Bars} shown=${shown} rules=${rules} different=${different} />`}
+    ${!isAlone && html`<${Bars} shown=${shown} bestCount=${answer.bestCount} rules=${rules} different=${different} />`}
     ${compared.length === 2 && !answer.placement?.by && !words.areBindings && html`<${MainLead} pair=${compared} rules=${rules} />`}
     <${Comparison} shown=${compared} rules=${rules} different=${different} />
   </section>`;
@@ -86,12 +86,13 @@ function MainLead({ pair: [winner, other], rules }) {
   return html`<p>decided by <${RejectedBy} by=${name} />: ${formatDifference(lead)} points for ${winner.node}, compared with ${other.node}${total === lead ? "" : ` (all rules together: ${formatDifference(total)})`}</p>`;
 }
 
-function Bars({ shown, rules, different }) {
+function Bars({ shown, bestCount, rules, different }) {
+  const equal = bestCount - shown.filter(({ total }) => total === shown[0].total).length;
   const most = Math.max(...shown.map((node) => node.total), 1);
   return html`<table class="points">
     ${shown.map(
       (node, number) => html`<tr>
-        <th scope="row"><${NodeLink} node=${node.node} /></th>
+        <th scope="row"><${NodeLink} node=${node.node} />${number === 0 && equal > 0 && ` and ${formatNumber(equal)} equal`}</th>
         <td class="stack" aria-hidden="true">
           ${makeParts(rules, different, number).map((part) => html`<span style=${{ width: `${(100 * part.points) / most}%`, background: part.colour }} title=${`${part.name} ${formatNumber(part.points)}`}></span>`)}
         </td>
