@@ -42,6 +42,7 @@ class PageApi:
             "node": self._make_route(self._make_node, needs=("name",)),
             "pending": self._make_route(self._make_pending),
             "decisions": self._make_route(self._make_decisions, takes=("after",)),
+            "records": self._make_route(self._make_records, needs=("pod",)),
             "explain": self._make_route(self._make_pod, needs=("pod",)),
             "compare": self._make_route(self._make_pod_node, needs=("pod", "node")),
             "study": self._make_route(self._make_study, needs=("pod",)),
@@ -121,6 +122,10 @@ class PageApi:
     def _make_decisions(self, given: http_server.QueryParameters) -> json_answers.Document:
         rows, after = self._source.decisions, query_parameters.parse_count(given, "after")
         return _NO_DECISIONS if rows is None else msgspec.Raw(rows.encode_rows(after))
+
+    def _make_records(self, given: http_server.QueryParameters) -> dict[str, Any]:
+        rows, pod = self._source.decisions, given.get_one("pod")
+        return {"pod": pod, "records": [] if rows is None else rows.make_records(pod)}
 
     def _make_pod(self, given: http_server.QueryParameters) -> dict[str, Any]:
         view = self._source.get_view()

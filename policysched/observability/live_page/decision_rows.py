@@ -16,6 +16,7 @@ import msgspec
 
 from policysched.framework.answers import rejections
 from policysched.framework.scoring import score_table
+from policysched.observability import decision_page
 from policysched.observability.live_page import debug_forms
 from policysched.scheduler import decisions
 from policysched.serving import http_server, query_parameters
@@ -63,6 +64,14 @@ class DecisionRows:
                 "rows": list(rows),
             }
         )
+
+    def make_records(self, pod: str) -> list[dict[str, object]]:
+        """Return the kept records about a pod (`namespace/name`), the newest first."""
+        return [
+            decision_page.make_decision_document(each)
+            for each in reversed(self._log.ended)
+            if each.pod == pod
+        ]
 
     def _encode_new_rows(self) -> None:
         newest, ended = self.count, self._log.ended

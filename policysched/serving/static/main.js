@@ -148,8 +148,8 @@ function View({ route, status, problem }) {
     case "cluster":
       return html`<${ClusterView} options=${route.options} generation=${generation} />`;
     case "pods":
-      if (!isFollowed) return html`<${PodView} pod=${rest.join("/")} options=${route.options} generation=${generation} />`;
-      if (!status.listing) return html`<${RecordsView} pod=${rest.join("/")} status=${status} />`;
+      if (!isFollowed && status.kind !== "demo") return html`<${PodView} pod=${rest.join("/")} options=${route.options} generation=${generation} />`;
+      if (isFollowed && !status.listing) return html`<${RecordsView} pod=${rest.join("/")} status=${status} />`;
       return html`<${ListedPodView} pod=${rest.join("/")} options=${route.options} generation=${generation} status=${status} />`;
     case "bindings":
       return html`<${BindingView} binding=${rest.join("/")} options=${route.options} generation=${generation} />`;

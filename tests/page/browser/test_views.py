@@ -101,7 +101,7 @@ def test_a_step_of_the_demo_shows_at_once(serve: Serve, open_page: OpenPage) -> 
         page = opened.open_view("#/pending")
         assert "No pod waits for a node" in page.inner_text("main")
         page = opened.open_view("#/pods/prod/report")
-        assert page.inner_text("h1 + p") == "on big-c"
+        assert page.inner_text("h1 ~ p.fits") == "on big-c"
         assert "metrics include the load of the pod itself" in page.inner_text("main")
         page = opened.open_view("#/cluster?pod=prod%2Freport&node=big-c")
         assert "prod/report is on this node" in page.inner_text("aside")
@@ -229,6 +229,20 @@ def test_each_decision_has_a_reason(demo_url: str, open_page: OpenPage) -> None:
         reasons = ("points", "the only node that fits", "equal points, chosen at random", "0/8")
         assert all(any(reason in row for reason in reasons) for row in rows)
         assert all(any(reason in row for row in rows) for reason in reasons)
+
+
+def test_a_pod_of_the_demo_has_its_recorded_decision(demo_url: str, open_page: OpenPage) -> None:
+    """The same node and rule as in the list of decisions, beside what would be decided now."""
+    with open_page(demo_url) as opened:
+        page = opened.open_view("#/decisions")
+        row = page.locator("tbody tr:has-text('points')").first
+        node, why = row.locator("td").nth(2).inner_text(), row.locator("td").nth(4).inner_text()
+        row.locator("th a").click()
+        page.wait_for_selector("h1 + p:has-text('decided by the scheduler')")
+        decided = page.inner_text("h1 + p")
+        assert re.search(rf": {re.escape(node)}, before \S+: {re.escape(why)}", decided)
+        page.wait_for_selector(".record:has-text('fits on')")
+        assert "decided now" in page.inner_text("main")
 
 
 def test_the_search_says_how_many_names_it_hides(

@@ -4,7 +4,7 @@ import { html } from "../html.js";
 import { useEffect, useState } from "../vendor/preact.js";
 import { ask } from "../api.js";
 import { Waiting, useAnswer } from "../loading.js";
-import { computeSpread, formatAge, formatCount, formatNumber, formatTime } from "../numbers.js";
+import { computeSpread, formatAge, formatCount, formatDifference, formatNumber, formatTime } from "../numbers.js";
 import { makeAddress, makeNodeAddress } from "../routes.js";
 import { Links, RejectedBy, breakName, getSourceName } from "./links.js";
 import { Funnel, PodView } from "./pod.js";
@@ -24,12 +24,31 @@ export function RecordsView({ pod, status, problem = "" }) {
   </article>`;
 }
 
-/** The view of a pod with a listing of the cluster. */
+/** The view of a pod with a listing of the cluster, or of a pod of the demo, and with its records. */
 export function ListedPodView({ pod, options, generation, status }) {
   return html`<${PodView} pod=${pod} options=${options} generation=${generation}
-    notes=${html`<${ListingNotes} pod=${pod} status=${status} />`}
-    showUnknown=${(error) => html`<${RecordsView} pod=${pod} status=${status} problem=${error.message} />`}
+    notes=${html`<${LatestRecord} pod=${pod} status=${status} />${status.listing && html`<${ListingNotes} pod=${pod} status=${status} />`}`}
+    showUnknown=${status.listing && ((error) => html`<${RecordsView} pod=${pod} status=${status} problem=${error.message} />`)}
     records=${html`<h2>Decided by the scheduler</h2><${Records} pod=${pod} status=${status} />`} />`;
+}
+
+/** What the scheduler decided last, in one line, as the list of decisions has it. */
+function LatestRecord({ pod, status }) {
+  const { answer } = useAnswer(() => ask("records", { pod }), [pod, status.decisions]);
+  const record = answer?.pod === pod && answer.records[0];
+  if (!record) return null;
+  const [winner, next] = record.best;
+  const decided = `decided by the scheduler at ${formatTime(record.time)}`;
+  if (record.node === null) return html`<p>${decided}: fits on none of ${formatCount(record.nodes, "node")}</p>`;
+  return html`<p>${decided}: <a href=${makeNodeAddress(record.node)}>${record.node}</a>${next && html`, before <a href=${makeNodeAddress(next)}>${next}</a>: <${MainLead} of=${record.scores[winner]} over=${record.scores[next]} />`}</p>`;
+}
+
+/** Names the rule with the largest lead over the next best node. */
+function MainLead({ of, over }) {
+  if (!of || !over || of.total <= over.total) return "equal points, chosen at random";
+  const leads = Object.keys(of).filter((name) => name !== "total").map((name) => [of[name] - over[name], name]);
+  const [lead, name] = leads.sort(([one], [other]) => other - one)[0];
+  return html`<${RejectedBy} by=${name} /> +${formatNumber(lead)} points${of.total - over.total === lead ? "" : ` (all rules together: ${formatDifference(of.total - over.total)})`}`;
 }
 
 /** Where the pod waits, and how the listing differs from what the scheduler knows. */
