@@ -47,6 +47,7 @@ class PageApi:
             "compare": self._make_route(self._make_pod_node, needs=("pod", "node")),
             "study": self._make_route(self._make_study, needs=("pod",)),
             "policies": self._make_route(self._make_policies),
+            "rule-effects": self._make_route(self._make_rule_effects),
             "find": self._make_route(self._make_search, needs=("text",)),
             "text": self._make_route(self._make_text, needs=("pod",)),
         }
@@ -148,6 +149,9 @@ class PageApi:
             "reading": None if read is None else read.describe(),
             **view.answers.make_policies(),
         }
+
+    def _make_rule_effects(self, _: http_server.QueryParameters) -> dict[str, Any]:
+        return self._source.get_view().answers.make_rule_effects(self._clock)
 
     def _make_search(self, given: http_server.QueryParameters) -> dict[str, Any]:
         return self._source.get_view().answers.find_names(given.get_one("text"))

@@ -79,6 +79,10 @@ class BindingAnswers:
         policy_set = self._decider.loaded.policy_set
         return policies_page.describe_policies(policy_set, self._describe_rules())
 
+    def make_rule_effects(self, clock: clocks.Clock) -> page_source.Answer:
+        """Refuse, because rules are counted for pods only."""
+        raise ValueError("rules are counted for pods only, not for bindings")
+
     def find_names(self, text: str) -> page_source.Answer:
         """Return bindings, clusters and rules whose name contains `text`."""
         return name_matches.find_all_matches(

@@ -102,6 +102,10 @@ class ViewAnswers(Protocol):
         """Return the findings about the policies in use, and the rules of each profile."""
         ...
 
+    def make_rule_effects(self, clock: clocks.Clock) -> Answer:
+        """Return the pods of each rule, and the nodes that it rejects for pending ones."""
+        ...
+
     def find_names(self, text: str) -> Answer:
         """Return pods, nodes and rules whose name contains `text`."""
         ...

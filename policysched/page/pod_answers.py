@@ -7,7 +7,14 @@ from typing import Literal
 from policysched import clock as clocks
 from policysched.observability.live_page import name_matches, node_page, rules_page
 from policysched.offline import sessions
-from policysched.page import cluster_page, page_source, pending_page, pod_page, policies_page
+from policysched.page import (
+    cluster_page,
+    page_source,
+    pending_page,
+    pod_page,
+    policies_page,
+    rule_effects,
+)
 
 
 class PodAnswers:
@@ -70,6 +77,10 @@ class PodAnswers:
         profiles = self.decider.profiles.by_name.items()
         rules = {name: rules_page.describe_rules(prof) for name, prof in profiles}
         return policies_page.describe_policies(self.decider.policy_set, rules)
+
+    def make_rule_effects(self, clock: clocks.Clock) -> page_source.Answer:
+        """Return the pods of each rule, and the nodes that it rejects for pending ones."""
+        return rule_effects.make_rule_effects(self.decider, clock)
 
     def find_names(self, text: str) -> page_source.Answer:
         """Return pods, nodes and rules whose name contains `text`."""

@@ -77,6 +77,22 @@ async def test_the_funnel_says_what_each_filter_leaves(client: servers.PageClien
 
 
 @asynchronous
+async def test_rules_are_counted_without_decisions(tmp_path: pathlib.Path) -> None:
+    """Equal pods count each, a disabled rule acts on the others, and a placed pod rejects none."""
+    off = "policy off {\n  for pods where app = huge\n  disable p.fast\n}\n"
+    items = [*make_items(), clusters.pod("equal", cpu="2")]
+    items += [clusters.pod("free", cpu="2")]
+    items[-1]["metadata"]["labels"]["app"] = "huge"
+    found = await servers.PageClient(servers.make_source(items, tmp_path, POLICY + off)).ask(
+        "rule-effects"
+    )
+    (counted,) = found["profiles"].values()
+    assert counted["p/fast"] == {"placed": 1, "pending": 3, "rejectedNodes": 3, "rejectedPods": 3}
+    assert counted["p/room"] == {"placed": 1, "pending": 4, "rejectedNodes": 0, "rejectedPods": 0}
+    assert (found["decided"], found["pending"]) == (4, 4)
+
+
+@asynchronous
 async def test_the_funnel_counts_all_nodes_that_a_filter_rejects(
     client: servers.PageClient,
 ) -> None:

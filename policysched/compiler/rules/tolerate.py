@@ -26,16 +26,16 @@ class TolerateRule:
 
 
 class PolicyTolerations:
-    """The tolerations of a pod in a profile: its own, then those of policies, without repeats."""
+    """The tolerations of a pod in a profile: its own, then those of policies, without repeats.
+
+    Attributes:
+        rules: the rules that add tolerations, in their order.
+    """
 
     def __init__(self, rules: Sequence[TolerateRule]) -> None:
         """Add what `rules` grant."""
-        self._rules = rules
+        self.rules = rules
         self._kept: OrderedDict[pod_shape.PodShape, _Kept] = OrderedDict()
-
-    def list_heads(self) -> list[checked.RuleHead]:
-        """Return the heads of the rules, in their order."""
-        return [rule.head for rule in self._rules]
 
     def __call__(
         self, shape: pod_shape.PodShape, snap: snapshot.Snapshot
@@ -43,7 +43,7 @@ class PolicyTolerations:
         """Return the tolerations of pods of `shape` now."""
         kept = self._kept.get(shape)
         if kept is None or not kept.is_current(snap):
-            kept = self._kept[shape] = _Kept(self._rules, shape, snap)
+            kept = self._kept[shape] = _Kept(self.rules, shape, snap)
             if len(self._kept) > _MAX_SHAPES:
                 self._kept.popitem(last=False)
         return kept.tolerations

@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from policysched.compiler.pods import scope
 from policysched.compiler.rules import base, tolerate
 from policysched.framework import profile
 from policysched.lang.checked import checked
@@ -20,13 +21,20 @@ def list_rules(prof: profile.Profile) -> list[checked.RuleHead]:
     `podAntiAffinity` is several plugins: one of them lets placed pods repel the pods of every
     profile, also of those that do not list the policy.
     """
-    granting = prof.tolerations
-    heads = granting.list_heads() if isinstance(granting, tolerate.PolicyTolerations) else []
-    heads += [each.head for each in prof.plugins if isinstance(each, base.PolicyRule)]
     rules: dict[str, checked.RuleHead] = {}
-    for head in heads:
+    for head, _ in list_scopes(prof):
         rules.setdefault(head.name, head)
     return list(rules.values())
+
+
+def list_scopes(prof: profile.Profile) -> list[tuple[checked.RuleHead, scope.RuleScope]]:
+    """Return the rules of `list_rules` with the pods that they act on; a rule may repeat."""
+    granting = prof.tolerations
+    rules = granting.rules if isinstance(granting, tolerate.PolicyTolerations) else ()
+    acting = [each for each in prof.plugins if isinstance(each, base.PolicyRule)]
+    return [(each.head, each.scope) for each in rules] + [
+        (each.head, each.scope) for each in acting
+    ]
 
 
 def make_rules_page(

@@ -154,15 +154,46 @@ def test_profiles_with_rules_come_first(
     words = ["--cluster", write_cluster([clusters.node("a")]), "--policies", str(policy)]
     with serve(*words) as url, open_page(url) as opened:
         page = opened.open_view("#/policies")
+        page.wait_for_selector(".rules p:has-text('Counted in')")
         lines = [line for line in page.inner_text(".rules").splitlines() if line.strip()]
-        assert [line.split("\t") for line in lines] == [
+        nothing = "acts on 0 pods: does nothing here"
+        assert [line.rstrip("\t").split("\t") for line in lines[1:]] == [
             ["profile web"],
-            ["w/spare", "adds tolerations"],
-            ["w/full", ""],
+            ["w/spare"],
+            [nothing],
+            ["", "adds tolerations"],
+            ["w/full"],
+            [nothing],
             ["profiles without rules: none, bare"],
         ]
         page.click(".rules a:has-text('w/spare')")
         page.wait_for_selector("li.chosen:has-text('tolerate spot')")
+
+
+def test_rules_have_their_effects_without_a_scheduler(
+    write_cluster: WriteCluster, serve: Serve, open_page: OpenPage, tmp_path: pathlib.Path
+) -> None:
+    """On how many pods each acts, and how many nodes it rejects; what does nothing says so."""
+    (tmp_path / "p.policy").write_text(
+        "policy w {\n  for pods where app = web\n  nodeAffinity required disk = ssd as fast\n"
+        "  nodeAffinity required zone = x as zonal\n  score free(cpu) prefer high as room\n}\n"
+        "policy other {\n  for pods where app = none\n  reject when free(cpu) < 1 as idle\n}\n"
+    )
+    nodes = [clusters.node(f"n{number}", zone="x", disk="hdd") for number in range(3)]
+    pods = [clusters.pod("old", on="n0")]
+    pods += [clusters.pod(f"p{number}") for number in range(2)]
+    path = write_cluster([*nodes, *pods])
+    with serve("--cluster", path, "--policies", str(tmp_path)) as url, open_page(url) as opened:
+        page = opened.open_view("#/policies")
+        acts = "acts on 3 pods, 2 of them pending"
+        for rule, text in {
+            "w/fast": f"{acts}; rejects 6 nodes for 2 pods",
+            "w/zonal": f"{acts}; rejects 0 nodes for these: does nothing there",
+            "w/room": acts,
+            "other/idle": "acts on 0 pods: does nothing here",
+        }.items():
+            page.wait_for_selector(f".rules th:has-text('{rule}'):has-text('{text}')")
+        assert "come from a running scheduler" in page.inner_text(".rules")
 
 
 def test_policies_show_their_findings(

@@ -9,6 +9,7 @@ import { formatCount, formatMoment, formatNumber } from "../numbers.js";
 import { makeAddress, makeRuleAddress } from "../routes.js";
 import { words } from "../words.js";
 import { breakName } from "./links.js";
+import { EffectsNote, RuleEffect, useRuleEffects } from "./rule_effects.js";
 
 /** The rules that are counted above all others. */
 const MOST_RULES = 5;
@@ -21,6 +22,7 @@ const MOST_OPEN = 5;
 export function PoliciesView({ kind, what, options, hasVersions, generation }) {
   const { answer, error } = useAnswer(() => ask("policies"), [generation]);
   const lint = useLint(answer, generation);
+  const effects = useRuleEffects(!hasVersions && !words.areBindings, generation);
   if (!answer) return html`<${Waiting} error=${error} what="reading the policies" />`;
   if (answer.files.length === 0) {
     return html`<h1>Policies</h1>
@@ -44,7 +46,7 @@ export function PoliciesView({ kind, what, options, hasVersions, generation }) {
       <${PolicyText} file=${file} rule=${rule} line=${place.line} findings=${lint.answer?.findings ?? answer.findings} />
       <div>
         <${Findings} lint=${lint} short=${short} />
-        <${Rules} profiles=${answer.profiles} since=${answer.since} chosen=${rule} />
+        <${Rules} profiles=${answer.profiles} since=${answer.since} chosen=${rule} effects=${effects} />
       </div>
     </div>
   `;
@@ -150,10 +152,12 @@ function isFilter({ weight, kind }) {
 }
 
 /** Shows the rules of each profile, and then the names of profiles without any. */
-function Rules({ profiles, since, chosen }) {
+function Rules({ profiles, since, chosen, effects }) {
+  const effectOf = (profile, rule) => (rule.isOfProfile === false ? undefined : effects.answer?.profiles[profile.name]?.[rule.name]);
   const [acting, empty] = [true, false].map((hasRules) => profiles.filter(({ rules }) => rules.length > 0 === hasRules));
   return html`<div class="rules">
     ${since && html`<${MostRejecting} rules=${acting.flatMap(({ rules }) => rules)} since=${since} />`}
+    <${EffectsNote} effects=${effects} />
     ${acting.map(
       (profile) => html`<h2>profile ${profile.name}</h2>
         <table>
@@ -162,6 +166,7 @@ function Rules({ profiles, since, chosen }) {
               <th scope="row">
                 <a href=${makeRuleAddress(rule.name)}>${breakName(rule.name)}</a>
                 ${rule.attempts !== undefined && html`<${Effect} rule=${rule} />`}
+                ${effectOf(profile, rule) && html`<${RuleEffect} effect=${effectOf(profile, rule)} isFilter=${isFilter(rule)} />`}
                 ${rule.isOfProfile === false && html`<p class="quiet">of a policy of other profiles: their placed pods keep pods of this profile away</p>`}
               </th>
               <td>${describeRule(rule)}</td>
