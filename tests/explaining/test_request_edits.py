@@ -150,6 +150,12 @@ NEAREST = [
         id="a rule that rejects only amounts in between",
     ),
     pytest.param(
+        [clusters.node("n1", "8"), _resized({}, "1", "6144Mi")],
+        "for pods reject when requests(memory) > 4Gi",
+        ["lower the memory request of container c from 6Gi to 4Gi"],
+        id="both amounts in one unit",
+    ),
+    pytest.param(
         [clusters.node("n1", "8"), _resized({}, "1", "6Gi")],
         f"for pods {PER_CORE} missing allow",
         [

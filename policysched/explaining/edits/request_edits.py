@@ -20,6 +20,7 @@ from policysched.explaining.numbers import amount_search
 from policysched.lang.checked import checked_expr, checked_selector
 from policysched.plugins import names
 
+_DIGITS = "0123456789"
 _OTHER_AMOUNT = 1_000_000_000
 """The trial amount for a resource without a request, used to measure slopes of comparisons."""
 _LARGEST = 2.0**62
@@ -280,9 +281,11 @@ def _make_request_edit(asked: _RequestOrLimit, amount: int) -> suggested_edit.Su
 
 
 def _format_like(after: str, asked: _RequestOrLimit, written: str) -> str:
-    """Return the present amount as written; in cores if it has milli-CPU and `after` has cores."""
-    is_mixed = asked.resource == "cpu" and written.endswith("m") and not after.endswith("m")
-    return f"{asked.amount / 1000:.12g}" if is_mixed else written
+    """Return the present amount in the unit of `after` if it has a short form, or as written."""
+    if asked.resource == "cpu" and written.endswith("m") and not after.endswith("m"):
+        return f"{asked.amount / 1000:.12g}"
+    exact = amounts.format_quantity(asked.resource, asked.amount)
+    return exact if exact.lstrip(_DIGITS) == after.lstrip(_DIGITS) != "" else written
 
 
 # --- amounts at which something changes ----------------------------------------------------------
