@@ -10,7 +10,7 @@ import { formatCount } from "../numbers.js";
 import { makePlan, usePlan } from "../plans.js";
 import { go, makeAddress } from "../routes.js";
 import { Changes } from "./changes.js";
-import { Kubectl, Source, download } from "./edit_sources.js";
+import { Kubectl, Sources, download } from "./edit_sources.js";
 import { PlanReport } from "./plan.js";
 
 const Editor = makeLazy(() => import("../editor.js"), "Editor");
@@ -42,6 +42,8 @@ function Drafts({ policies, origin, isDemo, file, line }) {
     if (line > 0 && name !== undefined) setGoal({ at: findLineStart(texts[name], line) });
   }, [name, line]);
 
+  const edited = listEdited(drafts.inUse, texts).filter((each) => names.includes(each));
+  const hasError = findings.list.some(({ severity }) => severity === "error");
   const startPlan = () => void makePlan(drafts.inUse, drafts.readTexts());
   const open = (finding) => {
     go(makeAddress(["edit"], { file: finding.file }));
@@ -67,8 +69,8 @@ function Drafts({ policies, origin, isDemo, file, line }) {
               onEdits=${(edits) => drafts.applyTo(findings.texts, edits)}
               onPlan=${startPlan}
             />`}
-        <${Buttons} name=${name} drafts=${drafts} files=${policies.files} origin=${origin} isDemo=${isDemo} startPlan=${startPlan} />
-        <${Source} name=${name} files=${policies.files} origin=${origin} isDemo=${isDemo} />
+        <${Buttons} name=${name} edited=${edited} hasError=${hasError} drafts=${drafts} files=${policies.files} origin=${origin} isDemo=${isDemo} startPlan=${startPlan} />
+        <${Sources} names=${edited.length > 1 ? edited : [name]} files=${policies.files} origin=${origin} isDemo=${isDemo} />
       </div>
       <${PlanReport} plan=${plan} isOld=${plan !== null && listEdited(plan.texts, texts).length > 0} />
       <div><${Findings} findings=${findings} short=${short} open=${open} fix=${(edits) => drafts.applyTo(findings.texts, edits)} /></div>
@@ -171,7 +173,7 @@ function Files({ names, short, name, texts, inUse, change }) {
   </nav>`;
 }
 
-function Buttons({ name, drafts, files, origin, isDemo, startPlan }) {
+function Buttons({ name, edited, hasError, drafts, files, origin, isDemo, startPlan }) {
   const { texts, change } = drafts;
   const format = (kind) =>
     askLanguage({ kind, texts, name }).then(
@@ -184,27 +186,31 @@ function Buttons({ name, drafts, files, origin, isDemo, startPlan }) {
     ${name !== undefined &&
     html`<button onClick=${() => format("format")}>format</button>
       <button onClick=${() => format("fixes")}>apply all safe fixes</button>
-      <button onClick=${() => download(name, texts[name])}>download</button>
+      ${edited.length > 1
+        ? edited.map((each) => html`<button onClick=${() => download(each, texts[each])}>download ${shortenNames(edited)[each]}</button>`)
+        : html`<button onClick=${() => download(name, texts[name])}>download</button>`}
       <button onClick=${remove}>remove the file</button>`}
     <${Reset} drafts=${drafts} />
     <${Difference} drafts=${drafts} />
-    <${Kubectl} drafts=${drafts} files=${files} origin=${origin} isDemo=${isDemo} />
+    <${Kubectl} drafts=${drafts} hasError=${hasError} files=${files} origin=${origin} isDemo=${isDemo} />
   </div>`;
 }
 
 /** Asks before it drops the edits, because no undo brings back those of all texts. */
 function Reset({ drafts }) {
   const [isAsking, setIsAsking] = useState(false);
+  const keep = useRef(null);
+  useEffect(() => keep.current?.focus(), [isAsking]); // it takes the place of the button, and is in sight
   const names = Object.values(shortenNames(listEdited(drafts.inUse, drafts.texts)));
   const drop = () => {
     setIsAsking(false);
     drafts.reset();
   };
-  return html`<button aria-expanded=${isAsking} disabled=${!drafts.isEdited} onClick=${() => setIsAsking(!isAsking)}>reset</button>
-    ${isAsking && drafts.isEdited && html`<div class="difference" role="alert">
-      This drops the edits of ${names.join(", ")}.${" "}
-      <button onClick=${drop}>drop the edits</button> <button onClick=${() => setIsAsking(false)}>keep them</button>
-    </div>`}`;
+  if (!isAsking || !drafts.isEdited) return html`<button disabled=${!drafts.isEdited} onClick=${() => setIsAsking(true)}>reset</button>`;
+  return html`<span class="question" role="alert">
+    Drop the edits of ${names.join(", ")}?${" "}
+    <button onClick=${drop}>drop the edits</button> <button ref=${keep} onClick=${() => setIsAsking(false)}>keep them</button>
+  </span>`;
 }
 
 function Difference({ drafts }) {
