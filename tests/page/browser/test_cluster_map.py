@@ -54,6 +54,11 @@ def test_the_name_of_a_group_stays_beside_the_changes_of_a_plan(
         page.click("label:has-text('group by') select")
         page.select_option("label:has-text('group by') select", "zone")
         page.wait_for_selector(".head:has-text('z0'):has-text('1 node · −90 pods')")
+        page.click("button:text-is('groups')")
+        page.wait_for_selector(".groups thead:has-text('pods gained by the plan')")
+        assert re.search(r"z0\s+1\s+0\s+−90", page.inner_text(".groups tbody"))
+        assert re.search(r"z1\s+1\s+\+90\s+0", page.inner_text(".groups tbody"))
+        page.click("button:text-is('map')")
         title = page.get_attribute(".head:has-text('z1')", "title")
         assert title == "show only z1: 1 node · newly chosen for 90 pods"
         for width in (80, 40):

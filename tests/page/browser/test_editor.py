@@ -349,7 +349,7 @@ def test_a_rule_is_marked_whole_and_edited_in_its_line(
     write_cluster: WriteCluster, serve: Serve, open_page: OpenPage, tmp_path: pathlib.Path
 ) -> None:
     """Also if it has several lines, and characters of two code units before it."""
-    text = "# 🙂\n" * 60 + POLICY.replace(" weight", "\n    weight")
+    text = "# 🙂\n" * 60 + POLICY.replace(" weight", "\n    weight") + "# end\n" * 60
     (tmp_path / "p.policy").write_text(text)
     path = write_cluster([clusters.node("a", disk="ssd")])
     with (
@@ -361,6 +361,8 @@ def test_a_rule_is_marked_whole_and_edited_in_its_line(
             each.inner_text().strip() for each in page.query_selector_all(".text .chosen code")
         ]
         assert lines == ["nodeAffinity preferred disk = ssd", "weight 5 as fast"]
+        box, line = (page.locator(each).first.bounding_box() for each in (".text", ".text .chosen"))
+        assert abs(line["y"] - box["y"] - box["height"] / 2) < 60
         page.click("a:has-text('edit p.policy')")
         page.wait_for_selector(".cm-activeLine:has-text('nodeAffinity preferred')")
 

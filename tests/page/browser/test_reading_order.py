@@ -185,10 +185,10 @@ def test_rules_have_their_effects_without_a_scheduler(
     path = write_cluster([*nodes, *pods])
     with serve("--cluster", path, "--policies", str(tmp_path)) as url, open_page(url) as opened:
         page = opened.open_view("#/policies")
-        acts = "acts on 3 pods, 2 of them pending"
+        acts = "acts on 3 pods, 2 pending"
         for rule, text in {
-            "w/fast": f"{acts}; rejects 6 nodes for 2 pods",
-            "w/zonal": f"{acts}; rejects 0 nodes for these: does nothing there",
+            "w/fast": f"{acts}; rejects 6 nodes for 2",
+            "w/zonal": f"{acts}; rejects 0 nodes: does nothing for these",
             "w/room": acts,
             "other/idle": "acts on 0 pods: does nothing here",
         }.items():

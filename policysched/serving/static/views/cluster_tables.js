@@ -17,7 +17,7 @@ export function NodeTable({ cluster, groups, settings, legend, only, about, chan
   const nodes = groups.flatMap(({ members }) => members).filter((node) => only === null || legend.keyOf(node) === only);
   const [first, ...amounts] = listAmountColumns(cluster, settings.fill);
   const columns = [
-    { key: "node", title: words.node, show: (node) => html`<a href=${makeNodeAddress(cluster.names[node])}>${cluster.names[node]}</a>`, rank: (node) => cluster.names[node] },
+    { key: "node", title: words.node, show: (node) => html`<a href=${makeNodeAddress(cluster.names[node])}>${breakName(cluster.names[node])}</a>`, rank: (node) => cluster.names[node] },
     ...listGroupColumns(cluster, settings.by),
     first,
     ...listOtherFilters(settings).map((resource) => makeFreeColumn(cluster, resource)),

@@ -7,13 +7,13 @@ import { makeNodeAddress, makeRuleAddress } from "../routes.js";
 const MOST_NAMES = 3;
 
 export function NodeLink({ node }) {
-  return html`<a href=${makeNodeAddress(node)}>${node}</a>`;
+  return html`<a href=${makeNodeAddress(node)}>${breakName(node)}</a>`;
 }
 
 /** Shows the first names as links, and how many others there are; `more` are not among the names. */
 export function Links({ names, more = 0, makeAddress }) {
   const others = names.length + more - Math.min(names.length, MOST_NAMES);
-  return html`${names.slice(0, MOST_NAMES).map((name, index) => html`${index > 0 ? ", " : ""}<a href=${makeAddress(name)}>${name}</a>`)}${others > 0 ? ` and ${formatNumber(others)} more` : ""}`;
+  return html`${names.slice(0, MOST_NAMES).map((name, index) => html`${index > 0 ? ", " : ""}<a href=${makeAddress(name)}>${breakName(name)}</a>`)}${others > 0 ? ` and ${formatNumber(others)} more` : ""}`;
 }
 
 /** Lets a long name, such as the key of a label, go on in the next line after `/`, `.` or `-`. */

@@ -8,7 +8,7 @@ import { makeAddress, makeNodeAddress, makePodAddress } from "../routes.js";
 import { describeComparison } from "../targets.js";
 import { words } from "../words.js";
 import { RejectedBy, breakName, getSourceName } from "./links.js";
-import { MoreRows, TableRegion } from "./tables.js";
+import { MoreRows, ShareBar, TableRegion } from "./tables.js";
 
 const ClusterChanges = makeLazy(() => import("./cluster_changes.js"), "ClusterChanges");
 
@@ -21,7 +21,7 @@ export function NodePanel({ node, pod, generation, isAlone = false }) {
   if (!answer || answer.node !== node) return html`<${Waiting} error=${error} what=${`reading the ${words.node}`} />`;
   const [Title, PartTitle] = isAlone ? ["h1", "h2"] : ["h2", "h3"];
   return html`
-    <${Title}>${isAlone ? answer.node : html`<a href=${makeNodeAddress(node)}>${answer.node}</a>`}<//>
+    <${Title}>${isAlone ? breakName(answer.node) : html`<a href=${makeNodeAddress(node)}>${breakName(answer.node)}</a>`}<//>
     ${isAlone && html`<p><a href=${makeAddress(["cluster"], { node })}>on the map</a></p>`}
     ${answer.isCordoned && html`<p class="warning">cordoned: no new ${words.pod}s</p>`}
     ${answer.conditions.filter(isBad).map((each) => html`<p class="warning">condition ${each.type}: ${each.status}</p>`)}
@@ -97,7 +97,7 @@ function Amounts({ answer }) {
       ([name, { used, of }]) => html`<tr>
         <th scope="row">${name}</th>
         <td>${formatAmount(name, used, of)} of ${formatAmount(name, of)}</td>
-        <td class="bar"><span style=${{ width: `${Math.min(100, (100 * used) / of)}%` }}></span></td>
+        <${ShareBar} part=${used} of=${of} />
         <td>${formatShare(used, of)}</td>
         <td>${formatAmount(name, of - used, of)} free</td>
       </tr>`,

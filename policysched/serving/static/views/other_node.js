@@ -44,7 +44,7 @@ function NodeField({ node }) {
     }, PAUSE_MILLISECONDS);
     return () => clearTimeout(timer);
   }, [text]);
-  return html`<label>${words.node} <input name="node" list="node-names" value=${text} onInput=${(event) => setText(event.target.value)} autocomplete="off" spellcheck=${false} /></label>
+  return html`<label>${words.node} <input name="node" size=${Math.max(20, text.length)} list="node-names" value=${text} onInput=${(event) => setText(event.target.value)} autocomplete="off" spellcheck=${false} /></label>
     <datalist id="node-names">${names.map((name) => html`<option key=${name} value=${name} />`)}</datalist>`;
 }
 

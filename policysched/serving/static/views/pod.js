@@ -12,6 +12,7 @@ import { CopyButton } from "./copy_button.js";
 import { Links, NodeLink, RejectedBy, breakName } from "./links.js";
 import { OtherNode } from "./other_node.js";
 import { Points } from "./points.js";
+import { ShareBar } from "./tables.js";
 
 /** The schedulerName of pods that name none. */
 const KUBE_SCHEDULER = "default-scheduler";
@@ -32,7 +33,7 @@ export function PodView({ pod, options, generation, notes = null, records = null
     return html`<${Waiting} error=${error} what="deciding about the pod" />`;
   }
   return html`<article class="pod">
-    <h1>${answer.pod}</h1>
+    <h1>${breakName(answer.pod)}</h1>
     ${notes}
     <${Summary} answer=${answer} />
     <${Facts} answer=${answer} />
@@ -134,24 +135,20 @@ export function Funnel({ answer }) {
     <table class=${isCounted ? "funnel counted" : "funnel"}>
       <thead><tr><th scope="col">filter</th>${isCounted && html`<th scope="col">rejects</th>`}<th scope="col">first</th><th scope="col">left</th><td></td></tr></thead>
       <tbody>
-        <tr><th scope="row" class="quiet">all ${words.node}s</th>${isCounted && html`<td></td>`}<td></td><td>${formatNumber(answer.nodeCount)}</td><${Bar} of=${answer.nodeCount} left=${answer.nodeCount} /></tr>
+        <tr><th scope="row" class="quiet">all ${words.node}s</th>${isCounted && html`<td></td>`}<td></td><td>${formatNumber(answer.nodeCount)}</td><${ShareBar} part=${answer.nodeCount} of=${answer.nodeCount} /></tr>
         ${answer.funnel.map(
           (step) => html`<tr>
             <th scope="row"><${RejectedBy} by=${step.by} /></th>
             ${isCounted && html`<td>${formatNumber(step.rejectsInAll)}</td>`}
             <td>${formatNumber(step.rejects)}</td>
             <td>${formatNumber(step.left)}</td>
-            <${Bar} of=${answer.nodeCount} left=${step.left} />
+            <${ShareBar} part=${step.left} of=${answer.nodeCount} />
           </tr>`,
         )}
       </tbody>
     </table>
     <${Reasons} answer=${answer} />
   </section>`;
-}
-
-function Bar({ of, left }) {
-  return html`<td class="bar"><span style=${{ width: `${of ? (100 * left) / of : 0}%` }}></span></td>`;
 }
 
 /** Lists the first reason of each rejected node; equal texts are one line. */

@@ -6,7 +6,7 @@ import { CATEGORY_COUNT, OTHER, getCategoryColour } from "../colours.js";
 import { computeSpread, formatCount, formatDifference, formatNumber } from "../numbers.js";
 import { makeNodeAddress } from "../routes.js";
 import { words } from "../words.js";
-import { Links, NodeLink, RejectedBy } from "./links.js";
+import { Links, NodeLink, RejectedBy, breakName } from "./links.js";
 import { TableRegion } from "./tables.js";
 
 const BARS = 6;
@@ -126,7 +126,7 @@ function Comparison({ shown, rules, different }) {
       <thead>
         <tr>
           <th scope="col">rule</th>
-          ${shown.map((node) => html`<th scope="col">${node.node}</th>`)}
+          ${shown.map((node) => html`<th scope="col">${breakName(node.node)}</th>`)}
           ${isPair && html`<th scope="col">lead</th>`}
           <th scope="col">weight</th>
         </tr>

@@ -95,13 +95,11 @@ function listLines({ line, column = 1, length = 0 }, text) {
 function PolicyText({ file, rule, line, findings }) {
   const chosen = useRef(null);
   const lines = rule ? listLines(rule, file.text) : [line];
-  const box = useRef(null);
   useEffect(() => {
     if (chosen.current === null) return;
-    box.current.scrollTop = chosen.current.offsetTop - box.current.clientHeight / 2;
-    chosen.current.scrollIntoView({ block: "nearest" });
+    chosen.current.scrollIntoView({ block: "center" }); // in its box, and on the screen
   }, [file.name, lines[0]]);
-  return html`<div class="text" tabindex="0" role="region" aria-label=${file.name} ref=${box}>
+  return html`<div class="text" tabindex="0" role="region" aria-label=${file.name}>
     <h2>${file.name}</h2>
     <ol>
       ${file.text.split("\n").map((text, index) => {

@@ -143,7 +143,7 @@ function Scores({ record }) {
   const rows = names.map((name) => ({ name, of: record.best.map((node) => record.scores[node][name]) }));
   rows.sort((one, other) => computeSpread(other.of) - computeSpread(one.of));
   return html`<h2>Points of the best nodes</h2>
-    <${TableRegion} label="Points by rule"><table class="comparison" style=${{ "--columns": record.best.length }}>
+    <${TableRegion} label="Recorded points by rule"><table class="comparison" style=${{ "--columns": record.best.length }}>
       <thead><tr><th scope="col">rule</th>${record.best.map((node) => html`<th scope="col"><a href=${makeNodeAddress(node)}>${breakName(node)}</a></th>`)}</tr></thead>
       <tbody>
         ${rows.map(

@@ -22,8 +22,8 @@ export function EffectsNote({ effects: { answer, error, isWaiting } }) {
 export function RuleEffect({ effect, isFilter }) {
   const { placed, pending, rejectedNodes, rejectedPods } = effect;
   if (placed + pending === 0) return html`<p class="warning">acts on 0 pods: does nothing here</p>`;
-  const pods = `acts on ${formatCount(placed + pending, "pod")}, ${formatNumber(pending)} of them pending`;
+  const pods = `acts on ${formatCount(placed + pending, "pod")}, ${formatNumber(pending)} pending`;
   if (!isFilter || pending === 0) return html`<p class="quiet">${pods}</p>`;
-  if (rejectedNodes === 0) return html`<p class="quiet">${pods}; rejects <b>0 nodes</b> for these: does nothing there</p>`;
-  return html`<p class="quiet">${pods}; rejects <b>${formatCount(rejectedNodes, "node")}</b> for ${formatCount(rejectedPods, "pod")}</p>`;
+  if (rejectedNodes === 0) return html`<p class="quiet">${pods}; <b class="warning">rejects 0 nodes</b>: does nothing for these</p>`;
+  return html`<p class="quiet">${pods}; rejects <b>${formatCount(rejectedNodes, "node")}</b> for ${formatNumber(rejectedPods)}</p>`;
 }

@@ -8,6 +8,11 @@ export function TableRegion({ label, children }) {
   return html`<div class="scrolls" tabindex="0" role="region" aria-label=${label}>${children}</div>`;
 }
 
+/** A cell with a bar in a frame: the frame is the whole. */
+export function ShareBar({ part, of }) {
+  return html`<td class="bar"><div><span style=${{ width: `${of > 0 ? Math.min(100, (100 * part) / of) : 0}%` }}></span></div></td>`;
+}
+
 /** Says how many of `count` rows are not among the `shown` ones. */
 export function MoreRows({ count, shown, noun }) {
   return count > shown && html`<p class="quiet">${formatCount(count - shown, `more ${noun}`)}</p>`;
