@@ -17,6 +17,8 @@ from policysched.observability.live_page import (
     debug_forms,
     decision_rows,
     explain_page,
+    lead_counts,
+    lost_rules,
     map_page,
     node_page,
     queue_page,
@@ -36,13 +38,16 @@ def add_page_data(joined: context.ProcessComponents) -> None:
     started_at = joined.clock.now().isoformat()
     scheduler = joined.scheduler
     counts = rule_counts.RuleCounts()
+    leads = lead_counts.LeadCounts(scheduler.decisions)
     scheduler.decisions.end_listeners.append(counts.count_attempt)
     joined.policies.listeners.append(lambda event: _reset_counts(counts, event))
+    lost = lost_rules.LostRules(lambda: joined.profiles.current.by_name, scheduler.events.pods)
+    scheduler.decisions.listeners.append(lost.record_skipped_rules)
     versions = _make_version_log(joined)
-    status = _StatusPage(joined, versions, started_at)
+    status = _StatusPage(joined, versions, lost, started_at)
     columns = map_page.MapPage(
         scheduler.cache.snapshot,
-        lambda: {each.name: each.key for each in joined.profiles.policy_set.node_metrics},
+        lambda: joined.profiles.policy_set.node_metrics,
         joined.clock,
     )
     pages: dict[str, http_server.MakePage] = {
@@ -50,7 +55,9 @@ def add_page_data(joined: context.ProcessComponents) -> None:
         debug_forms.STATUS_PATH: _without_parameters(status.make_page),
         debug_forms.QUEUE_PATH: queue_page.QueuePage(scheduler, joined.clock).make_page,
         debug_forms.VERSIONS_PATH: _without_parameters(versions.make_page),
-        debug_forms.RULES_PATH: _without_parameters(lambda: _make_rules_page(joined, counts)),
+        debug_forms.RULES_PATH: _without_parameters(
+            lambda: _make_rules_page(joined, counts, leads)
+        ),
         debug_forms.EXPLAIN_PATH: explain_page.ExplainPage(scheduler, joined.clock).make_page,
         debug_forms.CLUSTER_PATH: columns.make_page,
         debug_forms.NODE_PATH: functools.partial(_make_node_page, joined),
@@ -117,14 +124,17 @@ def _make_version_log(joined: context.ProcessComponents) -> version_log.VersionL
 
 
 def _make_rules_page(
-    joined: context.ProcessComponents, counts: rule_counts.RuleCounts
+    joined: context.ProcessComponents,
+    counts: rule_counts.RuleCounts,
+    leads: lead_counts.LeadCounts,
 ) -> debug_forms.RulesDocument:
     from policysched.observability.live_page import rules_page  # noqa: PLC0415 - imports the compiler
 
     current = joined.policies.current
     profiles = joined.profiles.current.by_name
     since = current.loaded_at.isoformat()
-    return rules_page.make_rules_page(current.hash, since, profiles, counts)
+    leads.update(current.hash)
+    return rules_page.make_rules_page(current.hash, since, profiles, counts, leads)
 
 
 def _make_node_page(
@@ -146,10 +156,12 @@ class _StatusPage:
         self,
         joined: context.ProcessComponents,
         versions: version_log.VersionLog,
+        lost: lost_rules.LostRules,
         started_at: str,
     ) -> None:
         self._joined = joined
         self._versions = versions
+        self._lost = lost
         self._started_at = started_at
         self._lease = _format_lease_name(joined)
 
@@ -178,19 +190,34 @@ class _StatusPage:
             pending=joined.scheduler.queue.count_pending_pods(),
             decisions=joined.scheduler.decisions.ended_count,
             generation=self._compute_generation(),
+            down_sources=_list_down_sources(joined),
+            lost_rules=self._lost.list_lost_rules(cache.snapshot()),
         )
 
     def _compute_generation(self) -> int:
-        """Return the number of changes of nodes, pods, queues and policies so far."""
+        """Return the number of changes of nodes, pods, queues, samples and policies so far."""
         scheduler = self._joined.scheduler
         nodes = scheduler.cache.nodes
         return (
             nodes.node_changes.generation
             + nodes.usage_changes.generation
+            + scheduler.cache.metrics.generation
+            + scheduler.cache.metrics.looks
             + sum(scheduler.queue.incoming.values())
             + scheduler.decisions.ended_count
             + self._versions.event_count
         )
+
+
+def _list_down_sources(joined: context.ProcessComponents) -> list[debug_forms.DownSource]:
+    health = () if joined.metrics is None else joined.metrics.get_server_health()
+    return [
+        debug_forms.DownSource(
+            each.name, each.since.isoformat() if each.since else "", each.problem
+        )
+        for each in health
+        if not each.is_up
+    ]
 
 
 def _format_lease_name(joined: context.ProcessComponents) -> str:

@@ -101,6 +101,7 @@ def make_decision_document(decision: decisions.SchedulingDecision) -> dict[str, 
         "nominatedNode": decision.nominated_node_name,
         "victims": decision.victims,
         "evidence": decision.evidence,
+        "skipped": decision.skipped_rules,
     }
 
 

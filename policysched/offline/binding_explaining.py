@@ -13,7 +13,8 @@ from policysched.compiler.rules import score
 from policysched.framework import cycle_state, status
 from policysched.framework.scoring import score_table
 from policysched.karmada import errors as karmada_errors
-from policysched.karmada.explaining import explanation
+from policysched.karmada.explaining import affinity_evidence, explanation
+from policysched.karmada.plugins import cluster_affinity
 from policysched.karmada.steps import capacity
 from policysched.offline import metric_evidence
 
@@ -111,11 +112,25 @@ def _render_attempt(
         )
     names = [each.metadata.name for each in clusters.clusters]
     rows = seen.rows.tolist() if seen else [0] * len(names)
+
+    def find_evidence(refusal: explanation.ClusterRefusal, place: int) -> str:
+        if refusal.ref is not None and policies is not None and seen is not None:
+            return policies.describe_refusal(refusal.ref, seen, place)
+        if refusal.plugin != cluster_affinity.ClusterAffinityPlugin.name:
+            return ""
+        wanted = cluster_affinity.list_accepted_affinities(made.request)
+        return affinity_evidence.describe_mismatch(clusters.clusters[place], wanted)
+
     return {
         "affinity": made.request.affinity_name,
         "verdicts": {
-            name: _render_verdict(made.refusals[name], row, measured)
-            for name, row in zip(names, rows, strict=True)
+            name: _render_verdict(
+                [
+                    _render_refusal(each, row, measured, find_evidence(each, place))
+                    for each in made.refusals[name]
+                ]
+            )
+            for place, (name, row) in enumerate(zip(names, rows, strict=True))
         },
         "feasible": len(made.ranked),
         "ranking": [_render_candidate(made, n, seen, names) for n in range(len(made.ranked))],
@@ -136,19 +151,15 @@ def _rename_nodes_to_clusters(told: Mapping[str, Any]) -> Report:
     return {**told, "metrics": metrics} if told else {}
 
 
-def _render_verdict(
-    refusals: Sequence[explanation.ClusterRefusal],
-    row: int,
-    measured: metric_evidence.PodMetricEvidence | None,
-) -> Report:
+def _render_verdict(refusals: Sequence[Report]) -> Report:
     """Return the verdict on one cluster, with every refusal; an accepted cluster has none."""
     first = refusals[0] if refusals else None
     return {
         "ok": first is None,
-        "plugin": first.plugin if first else "",
+        "plugin": first["plugin"] if first else "",
         "code": status.Code.UNSCHEDULABLE.value if first else "",
-        "reasons": [first.reason] if first else [],
-        "all": [_render_refusal(each, row, measured) for each in refusals],
+        "reasons": [first["reason"]] if first else [],
+        "all": refusals,
     }
 
 
@@ -156,8 +167,9 @@ def _render_refusal(
     refusal: explanation.ClusterRefusal,
     row: int,
     measured: metric_evidence.PodMetricEvidence | None,
+    evidence: str,
 ) -> Report:
-    """Return one reason for refusing a cluster, with its rule and metric evidence."""
+    """Return one reason for refusing a cluster, with its rule and the values that it compared."""
     ref = refusal.ref
     detail = measured.describe_rule_reading(ref, row) if measured else None
     return {
@@ -168,6 +180,7 @@ def _render_refusal(
         "rule": ref.rule if ref else None,
         "line": ref.line if ref else None,
         **({} if detail is None else {"measured": detail}),
+        **({"evidence": evidence} if evidence not in ("", detail) else {}),
     }
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from policysched import amounts, units
+from policysched.karmada import objects
 from policysched.karmada.scheduler import triggers
 from policysched.observability.live_page import filter_funnel
 from policysched.offline import binding_sessions
@@ -55,6 +56,7 @@ def make_binding_page(decider: binding_sessions.BindingDecider, key: str) -> Rep
         "nodeCount": len(decider.clusters.clusters),
         **_describe_attempt(choose_attempt(report), decider),
         "replicas": report["replicas"],
+        "requests": _describe_requests(binding),
         "present": report["present"],
         "shares": report["clusters"],
         "errorKind": report["errorKind"],
@@ -101,7 +103,16 @@ def _describe_attempt(attempt: Report, decider: binding_sessions.BindingDecider)
         "shares": attempt["clusters"],
         "replicasOf": [replicas.get(name) for name in attempt["verdicts"]],
         "error": attempt["error"],
+        "refused": {
+            name: verdict["all"] for name, verdict in attempt["verdicts"].items() if verdict["all"]
+        },
     }
+
+
+def _describe_requests(binding: objects.Binding) -> dict[str, str]:
+    """Return what each replica requests; {} if the workload has none, or several templates."""
+    needs = binding.spec.replica_requirements
+    return {} if needs is None else {k: str(v) for k, v in needs.resource_request.items()}
 
 
 def _describe_candidate(candidate: Report) -> Report:

@@ -12,8 +12,7 @@ def make_cluster_page(decider: sessions.PodDecider) -> dict[str, Any]:
     """Return the nodes."""
     snap = decider.cluster.cache.snapshot()
     rows = cluster_columns.list_rows(snap)
-    metrics = {each.name: each.key for each in decider.policy_set.node_metrics}
     return {
         **cluster_columns.make_node_columns(cluster_columns.list_nodes(snap, rows)),
-        **cluster_columns.make_usage_columns(snap, rows, metrics),
+        **cluster_columns.make_usage_columns(snap, rows, decider.policy_set.node_metrics),
     }

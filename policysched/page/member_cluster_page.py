@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable
 from typing import Any
 
 from policysched.karmada import objects
-from policysched.observability.live_page import cluster_columns, node_page
+from policysched.lang.checked import checked
+from policysched.observability.live_page import cluster_columns, node_page, node_samples
 from policysched.offline import binding_sessions
 
 _MOST_BINDINGS = 500
@@ -26,7 +27,7 @@ def make_map_page(decider: binding_sessions.BindingDecider) -> dict[str, Any]:
         "labels": cluster_columns.list_labels(
             [{**each.metadata.labels, **_describe_fields(each)} for each in clusters]
         ),
-        **cluster_columns.make_usage_columns(decider.columns, rows, _list_metric_keys(decider)),
+        **cluster_columns.make_usage_columns(decider.columns, rows, _get_metrics(decider)),
     }
 
 
@@ -40,7 +41,6 @@ def make_member_cluster_page(decider: binding_sessions.BindingDecider, name: str
     mode = cluster.spec.sync_mode
     bindings = decider.bindings_by_cluster.get(name, [])
     shown = bindings[:_MOST_BINDINGS]
-    policies = decider.loaded.policies
     columns = decider.columns.nodes
     return {
         "node": name,
@@ -49,8 +49,8 @@ def make_member_cluster_page(decider: binding_sessions.BindingDecider, name: str
         "isCordoned": _find_cluster_state(cluster) == cluster_columns.CORDONED,
         "conditions": [],
         "resources": node_page.describe_amounts(columns, columns.row_of[name]),
-        "metrics": node_page.describe_metrics(
-            decider.columns.metrics, policies.metrics if policies else (), name
+        **node_samples.describe_samples(
+            decider.columns.metrics, _get_metrics(decider), name, decider.columns.now
         ),
         "pods": [key for key, _ in shown],
         "podCount": len(bindings),
@@ -75,6 +75,6 @@ def _describe_fields(cluster: objects.Cluster) -> dict[str, str]:
     return {name: text for name, text in fields.items() if text}
 
 
-def _list_metric_keys(decider: binding_sessions.BindingDecider) -> Mapping[str, str]:
+def _get_metrics(decider: binding_sessions.BindingDecider) -> Iterable[checked.CheckedMetric]:
     policies = decider.loaded.policies
-    return {each.name: each.key for each in policies.metrics} if policies else {}
+    return policies.metrics if policies else ()

@@ -30,6 +30,7 @@ def as_json(found: binding_changes.BindingChanges, basis: two_sided_cluster.Plan
             "bindings": found.considered,
             "unserved": found.unserved,
             **{each.value: counts[each] for each in _DIFFERENT},
+            "pending": sum(not each.present for each in found.bindings),
             "movesNow": sum(each.moves_now for each in found.bindings),
         },
         "edits": [_render_edit(each, caused, basis) for each in found.edits],

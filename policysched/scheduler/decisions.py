@@ -57,6 +57,8 @@ class SchedulingDecision(msgspec.Struct, gc=False):
         standing: scores of the best nodes; None if no scores were computed.
         nominated_node_name: the node on which the eviction of `victims` makes room.
         evidence: metric evidence of the rules.
+        skipped_rules: the rules (`POLICY/RULE`) that dropped out, because no node had a valid
+            sample of a metric.
     """
 
     pod: str
@@ -82,6 +84,7 @@ class SchedulingDecision(msgspec.Struct, gc=False):
     nominated_node_name: str = ""
     victims: tuple[str, ...] = ()
     evidence: tuple[str, ...] = ()
+    skipped_rules: tuple[str, ...] = ()
 
 
 Listener: TypeAlias = Callable[

@@ -12,7 +12,7 @@ from tests.scheduler import fakes
 
 
 def _make_page(world: fakes.World) -> map_page.MapPage:
-    return map_page.MapPage(world.cache.snapshot, lambda: {"busy": "busy@1"}, world.clock)
+    return map_page.MapPage(world.cache.snapshot, tuple, world.clock)
 
 
 async def _ask(page: map_page.MapPage, **parameters: str) -> Any:

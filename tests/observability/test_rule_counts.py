@@ -7,7 +7,7 @@ import pathlib
 import msgspec
 
 from policysched.framework import handles
-from policysched.observability.live_page import rule_counts, rules_page
+from policysched.observability.live_page import lead_counts, rule_counts, rules_page
 from policysched.profiles import policies
 from tests import report_schemas
 from tests.observability import busy_world
@@ -42,10 +42,14 @@ def test_the_page_has_all_rules_with_their_places(tmp_path: pathlib.Path) -> Non
     (name,) = profiles.by_name
     counts.attempts[name, "p/fast"] = 2
     counts.nodes[name, "p/fast"] = 7
-    page = rules_page.make_rules_page("abc", "2026-01-05T12:00:00+00:00", profiles.by_name, counts)
+    leads = lead_counts.LeadCounts(busy_world.play().scheduler.decisions)
+    leads.compared[name], leads.led[name, "p/room"] = 9, 4
+    since = "2026-01-05T12:00:00+00:00"
+    page = rules_page.make_rules_page("abc", since, profiles.by_name, counts, leads)
     found = msgspec.to_builtins(page)
     report_schemas.check_report(found, "page-rules")
     (profile,) = found["profiles"]
     rules = {rule["name"]: rule for rule in profile["rules"]}
     assert (rules["p/fast"]["line"], rules["p/fast"]["rejected"]) == (3, 7)
     assert (rules["p/room"]["weight"], rules["p/room"]["attempts"]) == (5, 0)
+    assert (rules["p/room"]["led"], profile["compared"]) == (4, 9)

@@ -55,6 +55,7 @@ def make_process(world: fakes.World, *, is_leading: bool = True, holder: str = "
             policy_set=SimpleNamespace(node_metrics=[]),
             current=SimpleNamespace(by_name=_make_profiles()),
         ),
+        metrics=None,
         stopping=asyncio.Event(),
         pages={},
     )

@@ -235,7 +235,8 @@ def test_pods_and_bindings_of_one_dump_are_both_told(folder: plans.Folder) -> No
     assert (exit_code, err) == (0, "")
     assert out.startswith(
         f"none → {new}, 1 running pod and 0 pending: 1 pod would move; the current node of 1 pod "
-        "no longer accepts it. 1 binding: 1 binding would move to other clusters\n"
+        "no longer accepts it. 1 binding: 1 binding would move to other clusters "
+        "(decided as if nothing were placed yet; now: 1 pending)\n"
     )
     assert "added  web/ssd  nodeAffinity required disktype = ssd as ssd" in out
     assert "added  shop: replicas  replicas Divided Aggregated" in out

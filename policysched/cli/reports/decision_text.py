@@ -32,6 +32,9 @@ def format_decision(decision: Decision) -> str:
         victims = output.join_names_briefly(decision["victims"]) or "no pods"
         parts.append(f"{_INDENT}preemption makes room on {decision['nominatedNode']}: {victims}")
     parts += [_INDENT + seen for seen in decision["evidence"]]
+    if decision.get("skipped"):  # an older scheduler does not say
+        skipped = ", ".join(decision["skipped"])
+        parts.append(f"{_INDENT}skipped, no node had a valid sample of a metric: {skipped}")
     if decision["rejections"]:
         parts += ["", _format_rejections(decision)]
     if decision["scores"]:

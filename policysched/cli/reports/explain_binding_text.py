@@ -101,7 +101,7 @@ def _format_attempt(attempt: Report, *, is_one_of_many: bool) -> list[str]:
 
 def _format_refusal_reasons(rejected: Mapping[str, Any]) -> str:
     """Format a table of the refusal reasons; the most frequent reasons come first."""
-    which: dict[tuple[str, str, str], list[str]] = {}
+    which: dict[tuple[str, str, str], dict[str, str]] = {}
     for name, verdict in rejected.items():
         for refusal in verdict["all"]:
             key = (
@@ -109,19 +109,28 @@ def _format_refusal_reasons(rejected: Mapping[str, Any]) -> str:
                 refusal["reason"],
                 refusal.get("measured", ""),
             )
-            which.setdefault(key, []).append(name)
+            which.setdefault(key, {})[name] = refusal.get("evidence", "")
     rows = [
         (
-            f"{len(names):,}",
+            f"{len(evidence):,}",
             who,
-            f"{reason}: {measured}" if measured else reason,
-            output.join_names_briefly(names),
+            _format_refusal_reason(reason, measured, evidence),
+            output.join_names_briefly(list(evidence)),
         )
-        for (who, reason, measured), names in sorted(
+        for (who, reason, measured), evidence in sorted(
             which.items(), key=lambda item: (-len(item[1]), item[0])
         )
     ]
     return output.format_table(("CLUSTERS", "REJECTED BY", "REASON", "WHICH"), rows, _INDENT)
+
+
+def _format_refusal_reason(reason: str, measured: str, evidence: Mapping[str, str]) -> str:
+    """Format a reason with the evidence of its clusters, or of the first one if they differ."""
+    first, text = next(iter(evidence.items()))
+    if len(set(evidence.values())) > 1:
+        return f"{reason}, such as {first}: {text or measured}"
+    told = text or measured
+    return f"{reason}: {told}" if told else reason
 
 
 def _format_cluster_points(ranking: Sequence[Report]) -> str:

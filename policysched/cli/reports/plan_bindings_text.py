@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from policysched.cli.render import output, styles
 from policysched.cli.reports import explain_binding_text, plan_words
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 Report: TypeAlias = dict[str, Any]
 
@@ -52,11 +55,25 @@ def format_binding_counts(bindings: Report) -> str:
     counts = bindings["summary"]
     said = [format_binding_outcome_count(each, counts[each]) for each in _HEADS if counts[each]]
     said = said or ["nothing changes for any binding"]
-    moving = counts["movesNow"]
-    tail = f"; {moving:,} of them as early as the next attempt" if moving else ""
+    tail = _format_present_state(bindings["changes"])
     left = counts["unserved"]
     tail += f"; {output.format_count(left, 'binding')} of other schedulers left out" if left else ""
     return f"{output.format_count(counts['bindings'], 'binding')}: {', '.join(said)}{tail}"
+
+
+def _format_present_state(changes: Sequence[Report]) -> str:
+    """Say how many changes are of bindings without clusters, and when those of others show."""
+    if not changes:
+        return ""
+    pending = sum(not each["present"] for each in changes)
+    moving = sum(each["movesNow"] for each in changes)
+    parts = [
+        (pending, "pending"),
+        (moving, "would change at the next attempt"),
+        (len(changes) - pending - moving, "keep the clusters that they have"),
+    ]
+    told = ", ".join(f"{count:,} {text}" for count, text in parts if count)
+    return f" (decided as if nothing were placed yet; now: {told})"
 
 
 def group_bindings_by_outcome(bindings: Report) -> list[tuple[str, list[Report]]]:

@@ -31,7 +31,7 @@ class RequiredNodeAffinity(base.PolicyRule):
         super().__init__(rule.head, rule_scope)
         self.mask = node_masks.lower(rule.selector)
         self._selector = rule.selector
-        self._rejected = self.rejection(
+        self.rejected = self.rejection(
             status.Code.UNSCHEDULABLE_AND_UNRESOLVABLE,
             f"node(s) didn't match policy {rule.head.name}",
         )
@@ -46,7 +46,7 @@ class RequiredNodeAffinity(base.PolicyRule):
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
     ) -> status.NodeStatuses:
         """Return one answer for each of the n nodes."""
-        return status.NodeStatuses.where(~self.mask.mask(nodes), self._rejected)
+        return status.NodeStatuses.where(~self.mask.mask(nodes), self.rejected)
 
     def evidence_on(
         self,

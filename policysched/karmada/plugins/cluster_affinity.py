@@ -29,7 +29,7 @@ class ClusterAffinityPlugin:
         self, request: interface.SchedulingRequest, clusters: snapshot.ControlPlaneSnapshot
     ) -> Sequence[str]:
         """Pass clusters that an affinity of this attempt selects; without affinities, pass all."""
-        affinities = _list_accepted_affinities(request)
+        affinities = list_accepted_affinities(request)
         if not affinities:
             return [interface.PASSES] * len(clusters.clusters)
         return clusters.memoize(
@@ -43,7 +43,7 @@ class ClusterAffinityPlugin:
         )
 
 
-def _list_accepted_affinities(
+def list_accepted_affinities(
     request: interface.SchedulingRequest,
 ) -> list[objects.ClusterAffinity]:
     """Return the affinities of which a cluster must match one to pass; empty if all pass.

@@ -262,6 +262,17 @@ class ClusterPolicies:
                 said = present_targets.exempt_present_targets(said, request, clusters)
             yield cluster_view.ClusterFilterReasons(base.rule_ref(rule.head), said)
 
+    def describe_refusal(
+        self, ref: status.RuleRef, seen: cluster_view.BindingView, place: int
+    ) -> str:
+        """Return the values behind the refusal of a cluster by a rule; "" for a clusterGroup."""
+        rule = next((each for each in self._filters if base.rule_ref(each.head) == ref), None)
+        if rule is None:
+            return ""
+        cluster = seen.select_clusters([place])
+        reason = rule.rejected.reasons[0]
+        return rule.evidence_on(cycle_state.CycleState(), seen.pod, cluster, reason)
+
     def iterate_score_points(
         self,
         request: interface.SchedulingRequest,

@@ -6,7 +6,7 @@ few arrays and not 25,000 objects.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -14,6 +14,8 @@ import numpy.typing as npt
 
 from policysched.cluster import snapshot
 from policysched.cluster.objects import objects
+from policysched.lang.checked import checked
+from policysched.observability.live_page import node_samples
 
 _MAX_LABEL_VALUES = 200
 """A label with more values, such as the host name, makes no groups that a person can read."""
@@ -51,9 +53,9 @@ def make_node_columns(nodes: Sequence[objects.Node]) -> dict[str, Any]:
 
 
 def make_usage_columns(
-    snap: snapshot.Snapshot, rows: Rows, metrics: Mapping[str, str]
+    snap: snapshot.Snapshot, rows: Rows, metrics: Iterable[checked.CheckedMetric]
 ) -> dict[str, Any]:
-    """Return the columns that change with pods and samples; `metrics` has keys by shown name."""
+    """Return the columns that change with pods and samples."""
     return {
         "pods": {
             "used": snap.nodes.pod_count[rows].tolist(),
@@ -118,13 +120,12 @@ def list_taints(taints: Iterable[Sequence[objects.Taint]]) -> dict[str, list[Any
 
 
 def _list_metrics(
-    snap: snapshot.Snapshot, rows: Rows, metrics: Mapping[str, str]
+    snap: snapshot.Snapshot, rows: Rows, metrics: Iterable[checked.CheckedMetric]
 ) -> dict[str, list[float | None]]:
-    """Return the newest sample of each metric; None for a missing one."""
-    found = {}
-    for name, key in metrics.items():
-        samples = snap.metrics.get_newest_samples(key)
-        if samples:
-            names = (snap.nodes.names[row] for row in rows.tolist())
-            found[name] = [samples[node].value if node in samples else None for node in names]
-    return found
+    """Return the values of each metric that has samples; None where rules see none."""
+    names = [snap.nodes.names[row] for row in rows.tolist()]
+    return {
+        each.name: node_samples.list_valid_values(snap.metrics, each, names, snap.now)
+        for each in metrics
+        if snap.metrics.get_newest_samples(each.key)
+    }

@@ -34,6 +34,28 @@ class RefusedVersion(msgspec.Struct, frozen=True, rename="camel"):
     errors: str
 
 
+class LostRule(msgspec.Struct, frozen=True, rename="camel"):
+    """A rule without a valid sample of a metric on any node.
+
+    Attributes:
+        rule: `POLICY/RULE`.
+        holds_pods: whether pods wait for it (`onOutage hold`), instead of going without.
+    """
+
+    rule: str
+    profile: str
+    metric: str
+    holds_pods: bool
+
+
+class DownSource(msgspec.Struct, frozen=True):
+    """A metrics source that was found to be down at the ISO 8601 time `since`, "" if unknown."""
+
+    name: str
+    since: str
+    problem: str
+
+
 class StatusDocument(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     """The state of one process, for the header of the page.
 
@@ -56,7 +78,9 @@ class StatusDocument(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
         nodes, placed: numbers of nodes and of placed pods.
         pending: number of waiting pods, keyed by the name of the queue.
         decisions: number of ended scheduling attempts since the start.
-        generation: increases with every change of nodes, pods, queues and policies.
+        generation: increases with every change of nodes, pods, queues, samples and policies.
+        down_sources: the metrics sources that do not answer.
+        lost_rules: the rules that are skipped, or for which pods wait, for lack of samples.
     """
 
     form: int
@@ -79,6 +103,8 @@ class StatusDocument(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     pending: dict[str, int]
     decisions: int
     generation: int
+    down_sources: list[DownSource] = []
+    lost_rules: list[LostRule] = []
 
 
 class DecisionRow(msgspec.Struct, frozen=True, array_like=True):
@@ -257,6 +283,7 @@ class RuleCount(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
             selects repel the pods of this profile.
         attempts: number of attempts in which it rejected nodes.
         rejected: number of rejections of nodes, over all attempts.
+        led: number of decisions in which it gave the chosen node its largest lead.
     """
 
     name: str
@@ -271,13 +298,15 @@ class RuleCount(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     is_of_profile: bool = True
     column: int = 1
     length: int = 0
+    led: int = 0
 
 
 class ProfileRules(msgspec.Struct, frozen=True):
-    """The rules of one profile in the order in which they act."""
+    """The rules of one profile in their order; `compared` decisions were between several nodes."""
 
     name: str
     rules: list[RuleCount]
+    compared: int = 0
 
 
 class RulesDocument(msgspec.Struct, frozen=True):
@@ -359,6 +388,21 @@ class ResourceAmount(msgspec.Struct, frozen=True):
     of: int
 
 
+class NodeSample(msgspec.Struct, frozen=True, rename="camel"):
+    """The newest sample of a metric on a node.
+
+    Attributes:
+        state: ok, missing, stale (older than maxAge) or outOfRange; rules see only an ok sample.
+        value: with its unit; "" without a sample.
+        age_seconds: at the time of the answer; None without a sample.
+    """
+
+    state: str
+    value: str
+    age_seconds: float | None
+    max_age_seconds: float
+
+
 class NodeDocument(msgspec.Struct, frozen=True, rename="camel"):
     """One node; see `node_page`."""
 
@@ -373,6 +417,7 @@ class NodeDocument(msgspec.Struct, frozen=True, rename="camel"):
     pod_count: int
     allowed_pods: int
     requests: dict[str, list[int]] = {}
+    samples: dict[str, NodeSample] = {}
 
 
 class RejectionReason(msgspec.Struct, frozen=True):
@@ -425,6 +470,8 @@ class ExplainDocument(msgspec.Struct, frozen=True, rename="camel", kw_only=True)
         totals: for each node its points; None if the pod does not fit.
         rules: the scores that `points` of `ranking` list in the same order.
         ranking: the 32 best nodes.
+        lost_rules: the rules for this pod that are skipped, or for which it waits, for lack of
+            samples.
     """
 
     pod: str
@@ -444,3 +491,4 @@ class ExplainDocument(msgspec.Struct, frozen=True, rename="camel", kw_only=True)
     totals: list[int | float | None]
     rules: list[ScoreWeight]
     ranking: list[RankedNode]
+    lost_rules: list[LostRule] = []

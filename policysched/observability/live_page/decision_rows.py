@@ -116,7 +116,7 @@ class RowsPage:
 def make_row(number: int, decision: decisions.SchedulingDecision) -> debug_forms.DecisionRow:
     """Return an ended attempt as a row."""
     ended = decision.ended_seconds or decision.started_seconds
-    by, amount = _find_main_cause(decision)
+    by, amount = find_main_cause(decision)
     return debug_forms.DecisionRow(
         number,
         decision.pod,
@@ -135,7 +135,7 @@ def make_row(number: int, decision: decisions.SchedulingDecision) -> debug_forms
     )
 
 
-def _find_main_cause(decision: decisions.SchedulingDecision) -> tuple[str, float]:
+def find_main_cause(decision: decisions.SchedulingDecision) -> tuple[str, float]:
     """Return the rule with the largest lead of the chosen node, or the filter that rejects most."""
     standing = decision.standing
     if standing is not None and len(standing.nodes) > 1:

@@ -7,7 +7,7 @@ for all clients together. The texts are made in a thread, because they take mill
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import msgspec
@@ -15,6 +15,7 @@ import msgspec
 from policysched import clock as clocks
 from policysched.cluster import snapshot
 from policysched.cluster.objects import objects
+from policysched.lang.checked import checked
 from policysched.observability.live_page import cluster_columns
 from policysched.serving import http_server, json_answers, query_parameters
 
@@ -29,10 +30,10 @@ class MapPage:
     def __init__(
         self,
         take_snapshot: Callable[[], snapshot.Snapshot],
-        list_metrics: Callable[[], Mapping[str, str]],
+        list_metrics: Callable[[], Iterable[checked.CheckedMetric]],
         clock: clocks.Clock,
     ) -> None:
-        """Show the nodes of a snapshot, and the metrics: keys by shown name."""
+        """Show the nodes of a snapshot, and their metrics."""
         self._take_snapshot = take_snapshot
         self._list_metrics = list_metrics
         self._clock = clock

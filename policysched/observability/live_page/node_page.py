@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from policysched import amounts
 from policysched.cluster import cache as caches
 from policysched.cluster.columns import columns
-from policysched.cluster.metrics import metric_table
 from policysched.cluster.objects import objects
 from policysched.cluster.pods import pod_shape
 from policysched.lang.checked import checked
+from policysched.observability.live_page import node_samples
 
 _MOST_PODS = 500
 
@@ -42,7 +41,7 @@ def make_node_page(
             {"type": each.type, "status": each.status} for each in node.status.conditions
         ],
         "resources": resources,
-        "metrics": describe_metrics(cache.metrics, metrics, name),
+        **node_samples.describe_samples(cache.metrics, metrics, name, cache.snapshot().now),
         "pods": [each.key for each in shown],
         "requests": _list_requests(shown, room),
         "podCount": len(pods),
@@ -64,17 +63,6 @@ def describe_amounts(nodes: columns.NodeColumns, row: int) -> dict[str, dict[str
         }
         for index, resource in enumerate(nodes.resources.values)
         if resource and nodes.allocatable[row, index]
-    }
-
-
-def describe_metrics(
-    table: metric_table.MetricTable, metrics: Iterable[checked.CheckedMetric], name: str
-) -> dict[str, str]:
-    """Return the newest samples of the node `name` with their units, keyed by metric."""
-    return {
-        metric.name: amounts.format_amount(samples[name].value, metric.unit)
-        for metric in metrics
-        if name in (samples := table.get_newest_samples(metric.key))
     }
 
 

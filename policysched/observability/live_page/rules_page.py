@@ -11,7 +11,7 @@ from policysched.compiler.pods import scope
 from policysched.compiler.rules import base, tolerate
 from policysched.framework import profile
 from policysched.lang.checked import checked
-from policysched.observability.live_page import debug_forms, rule_counts
+from policysched.observability.live_page import debug_forms, lead_counts, rule_counts
 
 
 def list_rules(prof: profile.Profile) -> list[checked.RuleHead]:
@@ -42,6 +42,7 @@ def make_rules_page(
     since: str,
     profiles: Mapping[str, profile.Profile],
     counts: rule_counts.RuleCounts,
+    leads: lead_counts.LeadCounts,
 ) -> debug_forms.RulesDocument:
     """Return the rules of all profiles, counted since the ISO 8601 time `since`."""
     return debug_forms.RulesDocument(
@@ -49,7 +50,9 @@ def make_rules_page(
         since,
         [
             debug_forms.ProfileRules(
-                name, [_count_rule(head, prof, counts) for head in list_rules(prof)]
+                name,
+                [_count_rule(head, prof, counts, leads) for head in list_rules(prof)],
+                leads.compared[name],
             )
             for name, prof in profiles.items()
         ],
@@ -85,8 +88,15 @@ def describe_rule(
 
 
 def _count_rule(
-    head: checked.RuleHead, prof: profile.Profile, counts: rule_counts.RuleCounts
+    head: checked.RuleHead,
+    prof: profile.Profile,
+    counts: rule_counts.RuleCounts,
+    leads: lead_counts.LeadCounts,
 ) -> debug_forms.RuleCount:
     key = prof.scheduler_name, head.name
-    counted = {"attempts": counts.attempts[key], "rejected": counts.nodes[key]}
+    counted = {
+        "attempts": counts.attempts[key],
+        "rejected": counts.nodes[key],
+        "led": leads.led[key],
+    }
     return msgspec.convert({**_describe_profile_rule(head, prof), **counted}, debug_forms.RuleCount)

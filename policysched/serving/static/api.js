@@ -22,12 +22,13 @@ export class ApiError extends Error {
   }
 }
 
-/** Takes the key out of the address bar, where it would get into the history. */
+/** Takes the key out of the address bar, where it would get into the history; returns whether there was one. */
 export function takeKeyFromAddress() {
   const found = /^#key=([\w-]+)$/.exec(location.hash);
-  if (found === null) return;
+  if (found === null) return false;
   localStorage.setItem(KEY_NAME, found[1]);
   history.replaceState(null, "", `${location.pathname}#/cluster`);
+  return true;
 }
 
 async function request(path, settings) {

@@ -8,7 +8,10 @@ const CONTEXT = 2;
  * by the longest common subsequence. Texts of thousands of lines count as wholly different.
  */
 export function diffLines(before, after) {
-  const [old, now] = [before.split("\n"), after.split("\n")];
+  return diffParts(before.split("\n"), after.split("\n"));
+}
+
+function diffParts(old, now) {
   if (old.length * now.length > MOST_CELLS) {
     return [...old.map((text) => ({ mark: "-", text })), ...now.map((text) => ({ mark: "+", text }))];
   }
@@ -29,6 +32,39 @@ export function diffLines(before, after) {
     }
   }
   return found;
+}
+
+/**
+ * Returns the lines with `parts` [{ text, isChanged }]. The words that differ are known where as many
+ * lines are removed as are added in their place; else, the whole line differs.
+ */
+export function markWords(lines) {
+  const marked = lines.map((line) => ({ ...line, parts: [{ text: line.text, isChanged: false }] }));
+  for (let start = 0; start < lines.length; start += 1) {
+    if (lines[start].mark !== "-" || lines[start - 1]?.mark === "-") continue;
+    const removed = countMarks(lines, start, "-");
+    if (countMarks(lines, start + removed, "+") !== removed) continue;
+    for (let each = start; each < start + removed; each += 1) {
+      const words = diffParts(splitWords(lines[each].text), splitWords(lines[each + removed].text));
+      marked[each].parts = selectParts(words, "-");
+      marked[each + removed].parts = selectParts(words, "+");
+    }
+  }
+  return marked;
+}
+
+function countMarks(lines, start, mark) {
+  const rest = lines.slice(start).findIndex((line) => line.mark !== mark);
+  return rest < 0 ? lines.length - start : rest;
+}
+
+function splitWords(text) {
+  return text.match(/[\p{L}\p{N}_.-]+|\s+|[^]/gu) ?? [];
+}
+
+/** Returns the parts of one side. */
+function selectParts(words, side) {
+  return words.filter(({ mark }) => mark === " " || mark === side).map(({ mark, text }) => ({ text, isChanged: mark === side }));
 }
 
 /** Returns, for each pair of positions, how many lines the rests of both texts have in common. */

@@ -20,6 +20,25 @@ export function findConfigMaps(files, origin) {
   return { of: (name) => found[name] ?? first, names: [...new Set([...Object.values(found), first])].filter(Boolean) };
 }
 
+/**
+ * Returns the command that restores a version from the history; "" without a ConfigMap and history.
+ *
+ * @param answer the versions of a running scheduler
+ */
+export function makeRollbackCommand({ origin, history }, hash) {
+  const map = findConfigMaps([], origin).of("");
+  if (map === "" || !CONFIG_MAP.test(history) || !/^[0-9a-f]+$/.test(hash)) return "";
+  const place = history === `${map}-history` ? "" : ` --history ${history}`;
+  return `policysched rollback ${hash} --policy-configmap ${map}${place}`;
+}
+
+/** Returns the command that shows who has written the ConfigMap of a running scheduler; "" without one. */
+export function makeAuthorCommand(origin) {
+  const [, namespace, name] = CONFIG_MAP.exec(findConfigMaps([], origin).of("")) ?? [];
+  if (name === undefined) return "";
+  return `kubectl get configmap ${name}${namespace ? ` --namespace ${namespace}` : ""} --show-managed-fields -o yaml`;
+}
+
 /** Returns [{ command, file, patch }] for each ConfigMap of `findConfigMaps` whose texts are edited. */
 export function makePatches(configMaps, files, inUse, texts) {
   const stored = Object.fromEntries(files.map(({ name, text }) => [name, text]));

@@ -8,7 +8,7 @@ import { Guarded, makeLazy } from "./loading.js";
 import { go, makeAddress, readRoute } from "./routes.js";
 import { chooseWords, words } from "./words.js";
 import { useEdits } from "./drafts.js";
-import { formatCount, formatNumber } from "./numbers.js";
+import { formatCount, formatNumber, formatTime } from "./numbers.js";
 import { Search } from "./views/search.js";
 import { ClusterView } from "./views/cluster.js";
 import { ProcessBanners, describeProcess } from "./views/process.js";
@@ -45,17 +45,17 @@ function Page() {
   const [problem, setProblem] = useState(null);
   const [areKeysShown, setAreKeysShown] = useState(false);
 
-  const refresh = () =>
-    ask("status").then(
-      (answer) => {
-        chooseWords(answer);
-        setStatus({ ...answer, askedAt: Date.now() });
-        setProblem(null);
-      },
-      (error) => setProblem(error),
-    );
+  const show = (answer) => {
+    chooseWords(answer);
+    setStatus({ ...answer, askedAt: Date.now() });
+    setProblem(null);
+  };
+  const refresh = () => ask("status").then(show, setProblem);
   useEffect(() => {
-    const change = () => setRoute(readRoute());
+    const change = () => {
+      if (takeKeyFromAddress()) refresh(); // a printed URL with a new key, opened in the same tab
+      setRoute(readRoute());
+    };
     window.addEventListener("hashchange", change);
     change(); // the address may have changed since the first drawing
     refresh();
@@ -72,7 +72,7 @@ function Page() {
 
   const needsToken = isServedByScheduler && DENIED.includes(problem?.status);
   return html`
-    <${Header} status=${status} view=${route.path[0] ?? "cluster"} onStep=${setStatus} onError=${setProblem} />
+    <${Header} status=${status} problem=${problem} view=${route.path[0] ?? "cluster"} onStep=${show} onError=${setProblem} />
     ${problem && !needsToken && html`<p class="error banner" role="alert">${problem.message}</p>`}
     ${status && !problem && html`<${ProcessBanners} status=${status} />`}
     <main id="view" tabindex="-1" data-address=${route.address}>
@@ -91,7 +91,7 @@ function listViews(status) {
   return status?.kind === "scheduler" ? [...views, ...OF_SCHEDULER] : views;
 }
 
-function Header({ status, view, onStep, onError }) {
+function Header({ status, problem, view, onStep, onError }) {
   return html`
     <header>
       <a class="name" href="#/cluster">policysched</a>
@@ -104,7 +104,7 @@ function Header({ status, view, onStep, onError }) {
         )}
       </nav>
       <${Search} />
-      ${status && html`<p class="facts">${describeStatus(status)}<${Edited} /></p>`}
+      ${status && html`<p class="facts">${problem ? `no answer since ${formatTime(new Date(status.askedAt).toISOString())}` : describeStatus(status)}<${Edited} /></p>`}
       ${status && html`<${Steps} steps=${status.steps} onStep=${onStep} onError=${onError} />`}
     </header>
   `;
@@ -155,7 +155,8 @@ function View({ route, status, problem }) {
       return html`<${BindingView} binding=${rest.join("/")} options=${route.options} generation=${generation} />`;
     case "nodes":
     case "clusters":
-      return html`<${NodeView} node=${rest.join("/")} generation=${generation} />`;
+      // Samples age while nothing else changes.
+      return html`<${NodeView} node=${rest.join("/")} generation=${isFollowed && !status.listing ? status.askedAt : generation} />`;
     case "pending":
       if (isFollowed) return html`<${QueueView} options=${route.options} generation=${status.askedAt} />`;
       if (words.areBindings) return html`<${OutcomesView} generation=${generation} />`;

@@ -54,7 +54,11 @@ const AGES = [[86400, "d"], [3600, "h"], [60, "min"]];
 
 /** Returns the time between two ISO 8601 times as `4 min`, in its largest unit. */
 export function formatAge(since, now) {
-  const seconds = Math.max(0, (Date.parse(now) - Date.parse(since)) / 1000);
+  return formatSeconds(Math.max(0, (Date.parse(now) - Date.parse(since)) / 1000));
+}
+
+/** Returns seconds as `4 min`, in their largest unit. */
+export function formatSeconds(seconds) {
   const [size, unit] = AGES.find(([size]) => seconds >= size) ?? [1, "s"];
   return `${Math.floor(seconds / size)} ${unit}`;
 }

@@ -2,14 +2,22 @@
 
 import { words } from "./words.js";
 
+/** The pod, or binding, that the reader looks at: views of its nodes lead back to it. */
+let currentPod = "";
+
+/** Returns the pod that was open before the view of a node; "" if there was none. */
+export function getCurrentPod() {
+  return currentPod;
+}
+
 /** Returns { address: "#/pods/prod/web-0", path: ["pods", "prod", "web-0"], options } of the address bar. */
 export function readRoute() {
-  const [path, query] = location.hash.replace(/^#\/?/, "").split("?");
-  return {
-    address: location.hash,
-    path: path.split("/").map(decodePart).filter(Boolean),
-    options: new URLSearchParams(query ?? ""),
-  };
+  const [text, query] = location.hash.replace(/^#\/?/, "").split("?");
+  const path = text.split("/").map(decodePart).filter(Boolean);
+  const options = new URLSearchParams(query ?? "");
+  if (["pods", "bindings"].includes(path[0])) currentPod = path.slice(1).join("/");
+  else if (!["nodes", "clusters"].includes(path[0])) currentPod = options.get("pod") ?? "";
+  return { address: location.hash, path, options };
 }
 
 function decodePart(part) {

@@ -12,17 +12,20 @@ const WAIT_SECONDS = 15;
 const PAUSE_MILLISECONDS = 500;
 const RETRY_MILLISECONDS = 2000;
 
+/** The rows that were shown last; they outlive the view, also while the scheduler does not answer. */
+let last;
+
 const NOTHING = { startedAt: "", next: 0, rows: [], isKnown: false, error: null };
 
 /**
- * Returns { rows, error, isKnown } with the newest row first. A row with `missed` stands for decisions
- * that were made in between and never sent.
+ * Returns { rows, error, isKnown } with the newest decision first. A row with `missed` stands for
+ * decisions that were made in between and never sent.
  */
 export function useRows(status) {
-  const [state, setState] = useState(NOTHING);
   const isFollowed = status.kind === "scheduler";
+  const [state, setState] = useState(isFollowed && last ? { ...last, error: null } : NOTHING);
   useEffect(() => {
-    if (isFollowed) return follow(setState);
+    if (isFollowed) return follow(state, setState);
     let isCurrent = true;
     ask("decisions").then(
       (answer) => isCurrent && setState(addAnswer(NOTHING, answer)),
@@ -36,18 +39,19 @@ export function useRows(status) {
 }
 
 /** Asks for the next rows again and again, and returns the function that ends it. */
-function follow(setState) {
+function follow(first, setState) {
   const ending = new AbortController();
   const run = async () => {
-    let state = NOTHING;
+    let state = first;
     while (!ending.signal.aborted) {
       try {
         await waitUntilVisible();
-        const wait = state.isKnown ? WAIT_SECONDS : 0;
+        const wait = state.isKnown && state !== first ? WAIT_SECONDS : 0;
         const answer = await ask("decisions", { after: state.next, wait }, ending.signal);
         const isAnotherRun = state.startedAt !== "" && state.startedAt !== answer.startedAt;
         state = isAnotherRun ? NOTHING : addAnswer(state, answer);
         if (isAnotherRun) continue;
+        last = state;
         setState(state);
         await pause(PAUSE_MILLISECONDS);
       } catch (error) {
@@ -68,10 +72,52 @@ function addAnswer(state, answer) {
   return {
     startedAt: answer.startedAt,
     next: answer.next,
-    rows: [...rows.reverse(), ...state.rows].slice(0, MOST_KEPT),
+    rows: sortByDecision([...rows.reverse(), ...state.rows]).slice(0, MOST_KEPT),
     isKnown: true,
     error: null,
   };
+}
+
+/** Rows arrive in the order in which attempts end, which is that of bindings; a gap keeps its place. */
+function sortByDecision(rows) {
+  const parts = splitAtGaps(rows);
+  for (const part of parts) part.sort((one, other) => other.time.localeCompare(one.time) || other.number - one.number);
+  return joinAtGaps(parts, rows);
+}
+
+/** Returns the rows between gaps. */
+function splitAtGaps(rows) {
+  const parts = [[]];
+  for (const row of rows) {
+    if (row.missed) parts.push([]);
+    else parts.at(-1).push(row);
+  }
+  return parts;
+}
+
+/** Puts the gaps of `rows` between parts of them again. */
+function joinAtGaps([first, ...parts], rows) {
+  const gaps = rows.filter((row) => row.missed);
+  return [...first, ...parts.flatMap((part, index) => [gaps[index], ...part])];
+}
+
+/**
+ * Returns the rows with failures alike as one: `others` has the earlier attempts, also of other pods.
+ * A gap separates them.
+ */
+export function foldFailures(rows) {
+  return joinAtGaps(splitAtGaps(rows).map(foldPart), rows);
+}
+
+function foldPart(rows) {
+  const folded = new Map();
+  for (const row of rows) {
+    const { number, result, message, by, amount, profile, hash, feasible, nodes } = row;
+    const key = result === "scheduled" ? number : JSON.stringify([result, message, by, amount, profile, hash, feasible, nodes]);
+    if (folded.has(key)) folded.get(key).others.push(row);
+    else folded.set(key, { ...row, others: [] });
+  }
+  return [...folded.values()];
 }
 
 /** Lets tabs in the background wait: browsers allow six connections to a server for all tabs. */

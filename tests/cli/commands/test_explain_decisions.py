@@ -80,6 +80,7 @@ REJECTED: dict[str, Any] = CHOSEN | {
     "nominatedNode": "n5",
     "victims": ["prod/a", "prod/b"],
     "evidence": ["web/too-hot (line 9): cpu_busy 91% > 80%"],
+    "skipped": ["web/low-cpu", "web/low-disk"],
 }
 PAGE = {"kept": 2, "limit": 1000, "decisions": [CHOSEN, REJECTED]}
 TEXTS = {
@@ -110,6 +111,7 @@ prod/big does not fit (attempt 1, 2026-01-05T12:00:00+00:00)
   0/1200 nodes are available: 1200 Insufficient cpu.
   preemption makes room on n5: prod/a, prod/b
   web/too-hot (line 9): cpu_busy 91% > 80%
+  skipped, no node had a valid sample of a metric: web/low-cpu, web/low-disk
 
   NODES  REJECTED BY       REASON            WHICH
   1,200  NodeResourcesFit  Insufficient cpu  n3, n4 and 1,198 more

@@ -72,7 +72,10 @@ def test_a_plan_names_the_bindings_that_an_edit_moves(ui: str, open_page: OpenPa
         page.keyboard.press("Control+Enter")
         page.wait_for_selector("h3:has-text('1 binding would move to other clusters')")
         assert "shop: clusterGroup: changes 1 binding" in page.inner_text(".edits")
-        assert "a:8 → b:8\nloses a; gains b" in page.inner_text(".changes")
+        shares = [row.split() for row in page.locator(".shares tbody tr").all_inner_texts()]
+        assert shares == [["a", "–", "8", "–"], ["b", "–", "–", "8"]]
+        assert "loses a; gains b" in page.inner_text(".changes")
+        assert "as if nothing were placed yet; now: 1 pending" in page.inner_text(".plan")
         page.wait_for_selector(".changes p:has-text('by shop: clusterGroup')")
         for width in (390, 1280):
             page.set_viewport_size({"width": width, "height": 800})
@@ -84,6 +87,22 @@ def test_a_plan_names_the_bindings_that_an_edit_moves(ui: str, open_page: OpenPa
         page.wait_for_selector("[role=option]:has-text('shop/grouped')")
         page.keyboard.press("Enter")
         page.wait_for_selector("h1:has-text('shop/grouped')")
+
+
+def test_a_binding_says_what_rejected_clusters_lack(ui: str, open_page: OpenPage) -> None:
+    """The values of conditions and of the affinity, and what one filter alone keeps away."""
+    with open_page(ui) as opened:
+        page = opened.open_view("#/bindings/shop/new")
+        rejected = "[aria-label='Rejected clusters']"
+        assert "free(cpu) 1 < 2" in page.inner_text(f"{rejected} tr:has-text('shop/full')")
+        wish = "wants tier = gold, the cluster has no such label"
+        assert wish in page.inner_text(f"{rejected} tr:has-text('ClusterAffinity')")
+        assert "4 replicas, each with cpu 1" in page.inner_text("main")
+        page = opened.open_view("#/bindings/shop/stays")
+        assert "stays on a:1, b:2" in page.inner_text("main")
+        page = opened.open_view("#/bindings/shop/grouped")
+        told = page.inner_text("li:has-text('without'):has-text('more would pass')")
+        assert "1 cluster more would pass" in told
 
 
 def test_pending_bindings_come_first_in_groups(

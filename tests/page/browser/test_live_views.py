@@ -98,6 +98,7 @@ def test_an_unknown_pod_says_so(
         page = opened.open_view("#/pods/default/unknown")
         page.wait_for_selector("main:has-text('has no record of an attempt')")
         page.wait_for_selector("main:has-text('knows no waiting pod of this name')")
+        page.wait_for_selector("main:has-text('Its records begin at 5 Jan 2026')")
 
 
 def test_a_record_counts_the_nodes_of_each_filter(
@@ -144,9 +145,10 @@ def test_names_of_rules_stay_whole_beside_their_counts(
 
     def count(answer: Any) -> None:
         [profile] = answer["profiles"]
-        fast, _ = profile["rules"]
+        fast, room = profile["rules"]
         many = {"name": name, "attempts": 12_345, "rejected": 1_234_567}
-        profile["rules"] = [{**fast, "attempts": 1, "rejected": 2}, {**fast, **many}]
+        found = [{**fast, "attempts": 1, "rejected": 2}, {**fast, **many}, {**room, "led": 7}]
+        profile |= {"rules": found, "compared": 12}
 
     scheduler.change_answers("/debug/rules", count)
     with follow(scheduler) as url, open_page(url) as opened:
@@ -155,6 +157,7 @@ def test_names_of_rules_stay_whole_beside_their_counts(
         table = page.inner_text(".rules .rejects tbody").split()
         assert table == [name, "1,234,567", "12,345", "web/fast", "2", "1"]
         page.wait_for_selector("p:has-text('rejected 2 nodes in 1 attempt')")
+        page.wait_for_selector("p:has-text('its largest lead in 7 of 12 decisions')")
         link = page.locator(f".rules h2 + table a:has-text('{name}')")
         assert link.bounding_box()["height"] < 50
 
@@ -163,10 +166,15 @@ def test_decisions_arrive_while_the_page_is_open(
     scheduler: running_scheduler.RunningScheduler, follow: Follow, open_page: OpenPage
 ) -> None:
     """Newest first; what was missed is counted; nothing moves while the reader has scrolled."""
+
+    async def add_room(world: fakes.World) -> None:
+        world.add_node("n2", pods=1000)
+
     with follow(scheduler) as url, open_page(url) as opened:
         page = opened.open_view("#/decisions")
         scheduler.schedule("new")
         page.wait_for_selector("tbody tr:first-child:has-text('default/new')")
+        scheduler.do(add_room)
         scheduler.schedule(*(f"p{number}" for number in range(300)))
         page.wait_for_selector("tr.gap:has-text('more were made in between')")
         assert page.locator("tbody tr:not(.gap)").count() == 200
@@ -177,6 +185,62 @@ def test_decisions_arrive_while_the_page_is_open(
         assert page.inner_text("tbody tr:first-child") == first
         page.click("button:has-text('1 new decision')")
         page.wait_for_selector("tbody tr:first-child:has-text('while-reading')")
+
+
+def test_decisions_are_in_their_own_order_and_failures_alike_are_one_row(
+    scheduler: running_scheduler.RunningScheduler, follow: Follow, open_page: OpenPage
+) -> None:
+    """Rows arrive in the order of bindings; a pause holds all that arrives."""
+
+    def turn(answer: Any) -> None:
+        for row in answer.get("rows", ()):
+            row[9] = {"default/a": "2026-01-05T12:09:00.000+00:00"}.get(row[1], row[9])
+
+    scheduler.schedule("late-too", "late-as-well")
+    scheduler.change_answers("/debug/decisions", turn)
+    with follow(scheduler) as url, open_page(url) as opened:
+        page = opened.open_view("#/decisions")
+        assert "default/a" in page.inner_text("tbody tr:first-child")
+        failed = page.inner_text("tbody tr.failed:has-text('3 attempts since')")
+        for part in ("3 pods", "default/late-too", "default/late-as-well", "Too many pods"):
+            assert part in failed
+        place = page.locator(".decisions-scroll").bounding_box()
+        page.click("button:has-text('pause')")
+        scheduler.schedule("while-paused")
+        page.wait_for_selector("button:has-text('1 new decision')")
+        assert page.locator(".decisions-scroll").bounding_box() == place
+        assert page.locator("tbody:has-text('while-paused')").count() == 0
+        page.click("button[aria-pressed=true]:has-text('pause')")
+        page.wait_for_selector("tbody:has-text('while-paused')")
+
+
+def test_the_view_of_a_node_leads_back_to_its_pod(
+    scheduler: running_scheduler.RunningScheduler, follow: Follow, open_page: OpenPage
+) -> None:
+    """Also through the map; another view forgets the pod."""
+    with follow(scheduler) as url, open_page(url) as opened:
+        page = opened.open_view("#/pods/default/late")
+        page.click("main td a[href='#/nodes/n1']")
+        page.wait_for_selector("a[href='#/cluster?pod=default%2Flate&node=n1']")
+        page.click("a:has-text('back to default/late')")
+        page.wait_for_selector("h1:has-text('default/late')")
+        opened.open_view("#/pending")
+        page = opened.open_view("#/nodes/n1")
+        assert page.locator("a:has-text('back to')").count() == 0
+
+
+def test_a_new_key_in_the_address_is_used(
+    scheduler: running_scheduler.RunningScheduler, follow: Follow, open_page: OpenPage
+) -> None:
+    """In the same tab, where only the fragment changes."""
+    with follow(scheduler) as url, open_page(url, has_failures=True) as opened:
+        page = opened.page
+        page.wait_for_selector("header:has-text('900d')")
+        page.evaluate("location.hash = '#key=of-another-run'")
+        page.wait_for_selector(".banner[role=alert]")
+        page.evaluate("(hash) => { location.hash = hash; }", url.partition("#")[2])
+        page.wait_for_selector(".banner[role=alert]", state="detached")
+        assert "key=" not in page.url
 
 
 def test_decisions_are_filtered_by_address(
@@ -291,10 +355,43 @@ def test_a_pod_beside_a_listing_has_also_what_the_scheduler_knows(
         page.unroute_all(behavior="ignoreErrors")
 
 
+def test_a_listing_without_policies_does_not_deny_the_profile_of_the_scheduler(
+    scheduler: running_scheduler.RunningScheduler, follow: Follow, open_page: OpenPage
+) -> None:
+    """It says how to give the page the policies, and which rules are without samples."""
+    (name,) = (str(each) for each in scheduler.joined.profiles.current.by_name)
+
+    def add_listing(route: Any) -> None:
+        answer = route.fetch()
+        listing = {"hash": "", "at": "2026-01-05T12:00:00Z"}
+        route.fulfill(response=answer, json={**answer.json(), "listing": listing})
+
+    def explain(route: Any) -> None:
+        answer = route.fetch()
+        own = {"requests": {}, "owner": "", "facts": {}, "schedulerName": name}
+        lost = {"rule": "web/hot", "profile": name, "metric": "busy", "holdsPods": False}
+        own["missingProfile"] = "no profile serves it"
+        route.fulfill(response=answer, json={**answer.json(), **own, "lostRules": [lost]})
+
+    with follow(scheduler) as url, open_page(url, has_failures=True) as opened:
+        opened.page.route("**/api/status", add_listing)
+        opened.page.route("**/api/explain?*", explain)
+        page = opened.open_view("#/pods/default/late")
+        page.wait_for_selector("p.warning:has-text('this page has none'):has-text('--policies')")
+        page.wait_for_selector("p.warning:has-text('without web/hot'):has-text('sample of busy')")
+        assert "no profile serves it" not in page.inner_text("main")
+        page.unroute_all(behavior="ignoreErrors")
+
+
 def test_a_refused_version_shows_its_errors_and_a_rollback_ends_it(
     scheduler: running_scheduler.RunningScheduler, follow: Follow, open_page: OpenPage
 ) -> None:
     """In the banner of every view, and with all errors in the view of the versions."""
+
+    def add_history(answer: Any) -> None:
+        answer["history"] = "sched/policies-history"
+
+    scheduler.change_answers("/debug/versions", add_history)
     with follow(scheduler) as url, open_page(url) as opened:
         page = opened.open_view("#/cluster")
         scheduler.change(lambda joined: joined.policies.record_refusal(REFUSAL, builders.EPOCH))
@@ -315,6 +412,11 @@ def test_a_refused_version_shows_its_errors_and_a_rollback_ends_it(
             "section.version:has-text('900d'):has-text('last loaded 5 Jan 2026')"
         )
         page.wait_for_selector(".events li:last-child:has-text('900d came into use')")
+        assert page.locator(
+            "code:has-text('kubectl get configmap policies --namespace sched')"
+        ).count()
+        (command,) = page.locator("section.version code").all_inner_texts()
+        assert command == "policysched rollback 900d --policy-configmap sched/policies"
         page.click("section.version button:has-text('beef')")
         page.wait_for_selector(f"pre:has-text('# {VISIBLE}')")
         page.click("section.version button:has-text('900d')")
@@ -328,14 +430,66 @@ def test_a_refused_version_shows_its_errors_and_a_rollback_ends_it(
 def test_errors_of_a_refused_version_are_whole_on_a_phone(
     scheduler: running_scheduler.RunningScheduler, follow: Follow, open_page: OpenPage
 ) -> None:
-    """Long lines go on in the next line, so that the file and the line are visible."""
-    text = f"error[PS001]: {'no such word ' * 20}\n  --> {'policies/' * 20}web.policy:1:2"
+    """Long texts go on in the next line; the lines of a policy scroll, with carets below them."""
+    place = f"  --> web.policy:1:2\n   |\n 1 | {'policy ' * 20}\n   | {' ' * 120}^"
+    text = f"error[PS001]: {'no such word ' * 20}\n{place}"
     refusal = versions.VersionRefusal("bad0", "oh", text, ValueError())
     scheduler.change(lambda joined: joined.policies.record_refusal(refusal, builders.EPOCH))
     with follow(scheduler) as url, open_page(url, 390) as opened:
         page = opened.open_view("#/versions")
         hidden = "shown => shown.scrollWidth - shown.clientWidth"
         assert page.eval_on_selector(".refused pre", hidden) == 0
+        assert page.eval_on_selector(".refused .frame", hidden) > 0
+        assert "with the errors above" in page.inner_text(".events")
+
+
+def test_lost_metrics_are_said_in_every_view(
+    scheduler: running_scheduler.RunningScheduler, follow: Follow, open_page: OpenPage
+) -> None:
+    """The source that is down, the rules that are skipped or waited for, and the old samples."""
+
+    def lose(answer: Any) -> None:
+        answer["downSources"] = [
+            {"name": "main", "since": "2026-01-05T12:00:00Z", "problem": "connection refused"}
+        ]
+        answer["lostRules"] = [
+            {"rule": name, "profile": "web", "metric": "busy", "holdsPods": holds}
+            for name, holds in (("web/hot", False), ("web/cool", False), ("ml/hot", True))
+        ]
+
+    def age(answer: Any) -> None:
+        old = {"state": "stale", "value": "79%", "ageSeconds": 400, "maxAgeSeconds": 120}
+        none = {"state": "missing", "value": "", "ageSeconds": None, "maxAgeSeconds": 120}
+        answer["samples"] = {"busy": old, "disk": none}
+
+    def skip(answer: Any) -> None:
+        for record in answer.get("decisions", ()):
+            record["skipped"] = ["web/hot"]
+
+    for path, edit in (
+        ("/debug/status", lose),
+        ("/debug/node", age),
+        ("/debug/decisions", skip),
+    ):
+        scheduler.change_answers(path, edit)
+    with follow(scheduler) as url, open_page(url, 390) as opened:
+        page = opened.open_view("#/nodes/n1")
+        text = page.inner_text(".banner")
+        for part in (
+            "metrics source main is down since",
+            "connection refused",
+            "No node has a valid sample of busy",
+            "These rules are skipped: web/hot, web/cool",
+            "Pods wait for these rules: ml/hot",
+        ):
+            assert part in text
+        row = page.inner_text("tr:has-text('busy')")
+        assert "missing for the rules since" in row
+        assert "79%, measured 6 min ago, is older than maxAge 2 min" in row
+        assert "no sample" in page.inner_text("tr:has-text('disk')")
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390
+        page = opened.open_view("#/pods/default/a")
+        page.wait_for_selector(".record .warning:has-text('decided without web/hot')")
 
 
 def test_a_restart_of_the_scheduler_is_said_and_survived(
@@ -347,6 +501,11 @@ def test_a_restart_of_the_scheduler_is_said_and_survived(
         page.wait_for_selector("tbody:has-text('default/late')")
         scheduler.stop()
         page.wait_for_selector(".banner:has-text('does not answer; the page asks again')")
+        assert "no answer since" in page.inner_text("header")
+        opened.open_view("#/pending")
+        page = opened.open_view("#/decisions")
+        page.wait_for_selector("main:has-text('the decisions known until then')")
+        assert "default/late" in page.inner_text("tbody")
         scheduler.start()
         page.wait_for_selector(".banner", state="detached")
         _fill(scheduler)

@@ -236,7 +236,7 @@ def test_a_pod_of_the_demo_has_its_recorded_decision(demo_url: str, open_page: O
     with open_page(demo_url) as opened:
         page = opened.open_view("#/decisions")
         row = page.locator("tbody tr:has-text('points')").first
-        node, why = row.locator("td").nth(2).inner_text(), row.locator("td").nth(4).inner_text()
+        node, why = row.locator("td").nth(1).inner_text(), row.locator("td").nth(3).inner_text()
         row.locator("th a").click()
         page.wait_for_selector("h1 + p:has-text('decided by the scheduler')")
         decided = page.inner_text("h1 + p")

@@ -9,6 +9,7 @@ import { NO_LIMIT, compareTargets, formatTargets } from "../targets.js";
 import { OtherNode } from "./other_node.js";
 import { Copy, Funnel } from "./pod.js";
 import { Points } from "./points.js";
+import { Refused } from "./refused.js";
 import { MoreRows, TableRegion } from "./tables.js";
 
 const MOST_NAMES = 20;
@@ -38,6 +39,7 @@ export function BindingView({ binding, options, generation }) {
     <${Targets} answer=${answer} />
     ${answer.attempts.length > 1 && html`<${Attempts} answer=${answer} number=${number} />`}
     <${Funnel} answer=${shown} />
+    <${Refused} key=${`${answer.pod} ${number}`} refused=${shown.refused} />
     ${shown.ranking.length > 0 && html`<${Points} answer=${shown} /><${Candidates} attempt=${shown} />`}
     ${shown.ranking.length > 0 && html`<${Steps} attempt=${shown} answer=${answer} />`}
     <${OtherNode} pod=${binding} answer=${answer} node=${options.get("node") ?? ""} generation=${generation} />
@@ -45,15 +47,17 @@ export function BindingView({ binding, options, generation }) {
 }
 
 function Summary({ answer }) {
+  const isSame = answer.present.length > 0 && compareTargets(answer.present, answer.shares).every(({ now, next }) => now === next);
+  const requests = Object.entries(answer.requests).map(([name, amount]) => `${name} ${amount}`).join(", ");
   const via = answer.observedAffinity ? `, by the affinity ${answer.observedAffinity}` : "";
   return html`
     ${answer.message
       ? html`<p class="rejected">gets no cluster</p><p class="message">${answer.message}</p>
           <p>${NEXT_ACTIONS[answer.errorKind]?.[answer.present.length > 0 ? 0 : 1]}</p>`
-      : html`<p class="fits">goes to ${formatTargets(answer.shares)}${via}</p>`}
+      : html`<p class="fits">${isSame ? "stays on" : "goes to"} ${formatTargets(answer.shares)}${via}</p>`}
     ${answer.gate && html`<p class="warning">it is not scheduled: ${answer.gate}</p>`}
     <p class="quiet">
-      ${answer.replicas > 0 ? formatCount(answer.replicas, "replica") : "no replicas"}, scheduler ${answer.profile}${answer.policies.length ? `, policies ${answer.policies.join(", ")}` : ", no policies"}${answer.priority === 0 ? "" : `, priority ${formatNumber(answer.priority)}`} ·${" "}
+      ${answer.replicas > 0 ? formatCount(answer.replicas, "replica") : "no replicas"}${requests && `, each with ${requests}`}, scheduler ${answer.profile}${answer.policies.length ? `, policies ${answer.policies.join(", ")}` : ", no policies"}${answer.priority === 0 ? "" : `, priority ${formatNumber(answer.priority)}`} ·${" "}
       <a href=${makeAddress(["cluster"], { pod: answer.pod })}>on the map</a>
     </p>
     ${answer.additions.filter(({ adds }) => adds.length > 0).map((policy) => html`<${Additions} policy=${policy} />`)}
@@ -169,6 +173,7 @@ function Candidates({ attempt }) {
         </tbody>
       </table>
     <//>
+    ${attempt.division?.by === "score" && html`<p class="quiet">points are whole, as clusters are compared by them; weights keep the fraction</p>`}
     <${MoreRows} count=${attempt.feasible} shown=${attempt.ranking.length} noun="cluster" />
   </section>`;
 }

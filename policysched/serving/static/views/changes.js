@@ -1,7 +1,7 @@
 // What differs between two sets of policy texts.
 
 import { html } from "../html.js";
-import { diffLines, keepChanges } from "../diff.js";
+import { diffLines, keepChanges, markWords } from "../diff.js";
 
 /** Shows how texts [{ name, text }] differ, file by file; `none` stands for no difference. */
 export function Changes({ from, to, none }) {
@@ -11,8 +11,8 @@ export function Changes({ from, to, none }) {
   return html`${changed.length === 0 && html`<p>${none}</p>`}
     ${changed.map(
       (name) => html`<p>${name}</p>
-        <pre class="diff" tabindex="0">
-          ${keepChanges(diffLines(read(from, name), read(to, name))).map((line) => html`<span class=${{ "-": "removed", "+": "added" }[line.mark]}>${line.mark} ${line.text}${"\n"}</span>`)}
+        <pre class="diff wraps" tabindex="0">
+          ${markWords(keepChanges(diffLines(read(from, name), read(to, name)))).map((line) => html`<span class=${{ "-": "removed", "+": "added" }[line.mark]}>${line.mark} ${line.parts.map(({ text, isChanged }) => (isChanged ? html`<b>${text}</b>` : text))}${"\n"}</span>`)}
         </pre>`,
     )}`;
 }

@@ -4,9 +4,10 @@ import { html } from "../html.js";
 import { useRef, useState } from "../vendor/preact.js";
 import { Waiting } from "../loading.js";
 import { formatCount, formatNumber, formatTime } from "../numbers.js";
-import { makeAddress, makeNodeAddress, makePodAddress } from "../routes.js";
-import { useRows } from "../rows.js";
+import { makeAddress, makeNodeAddress } from "../routes.js";
+import { foldFailures, useRows } from "../rows.js";
 import { RejectedBy } from "./links.js";
+import { Names } from "./pending.js";
 
 const MOST_SHOWN = 200;
 const RESULTS = ["scheduled", "unschedulable", "error"];
@@ -15,6 +16,7 @@ export function DecisionsView({ status, options, problem }) {
   const { rows, error: ownError, isKnown } = useRows(status);
   const error = problem ? null : ownError; // the frame of the page says it already
   const [held, setHeld] = useState(null);
+  const [isPaused, setIsPaused] = useState(false);
   const top = useRef(null);
   if (!isKnown) return html`<h1>Decisions</h1><${Waiting} error=${error} what="reading the decisions" />`;
   if (status.decisions === 0 && rows.length === 0) {
@@ -22,26 +24,34 @@ export function DecisionsView({ status, options, problem }) {
       <p>${status.kind === "scheduler" ? "the scheduler has not decided about a pod yet" : html`${status.title} has no scheduler that the page could follow. <a href="#/pending">Pending</a> shows what would be decided.`}</p>`;
   }
   const shown = held ?? rows;
-  const matches = filterRows(shown, options);
+  const matches = foldFailures(filterRows(shown, options));
   const end = matches[MOST_SHOWN]?.missed ? MOST_SHOWN + 1 : MOST_SHOWN;
   const news = held === null ? 0 : countNews(rows, held);
   const scroll = (event) => {
     const isScrolled = event.target.scrollTop > 0;
     if (isScrolled && held === null) setHeld(rows);
-    if (!isScrolled && held !== null) setHeld(null);
+    if (!isScrolled && held !== null && !isPaused) setHeld(null);
   };
-  const goToTop = () => {
+  const showNews = () => {
     top.current.scrollTop = 0;
-    setHeld(null);
+    setHeld(isPaused ? rows : null);
+  };
+  const pause = () => {
+    setIsPaused(!isPaused);
+    setHeld(isPaused && top.current.scrollTop === 0 ? null : (held ?? rows));
   };
   return html`
     <h1>Decisions</h1>
     <${Filters} rows=${rows} options=${options} />
     ${error && html`<p class="error" role="alert">${error.message}</p>`}
-    ${news > 0 && html`<p><button onClick=${goToTop}>${formatCount(news, "new decision")}: show</button></p>`}
+    ${problem && html`<p class="warning">no answer since ${formatTime(new Date(status.askedAt).toISOString())}: these are the decisions known until then</p>`}
+    <p class="buttons">
+      ${status.kind === "scheduler" && html`<button aria-pressed=${isPaused} onClick=${pause}>pause</button>`}
+      ${news > 0 && html`<button onClick=${showNews}>${formatCount(news, "new decision")}: show</button>`}
+    </p>
     <div class="scrolls decisions-scroll" ref=${top} onScroll=${scroll} tabindex="0" role="region" aria-label="Decisions">
       <table class="decisions cards">
-        <thead><tr><th scope="col">#</th><th scope="col">time</th><th scope="col">pod</th><th scope="col">node</th><th scope="col">fits on</th><th scope="col">why</th><th scope="col">profile</th><th scope="col">policies version</th></tr></thead>
+        <thead><tr><th scope="col">time</th><th scope="col">pod</th><th scope="col">node</th><th scope="col">fits on</th><th scope="col">why</th><th scope="col">profile</th><th scope="col">policies version</th></tr></thead>
         <tbody>
           ${matches.slice(0, end).map((row) => (row.missed ? html`<${Gap} key=${row.number} missed=${row.missed} />` : html`<${Row} key=${row.number} row=${row} />`))}
         </tbody>
@@ -51,10 +61,10 @@ export function DecisionsView({ status, options, problem }) {
   `;
 }
 
+/** Returns the number of decisions that have ended since the held ones. */
 function countNews(rows, held) {
-  const newest = held[0]?.number;
-  const index = rows.findIndex((row) => row.number === newest);
-  return (index < 0 ? rows : rows.slice(0, index)).reduce((sum, row) => sum + (row.missed ?? 1), 0);
+  const newest = held.reduce((most, { number }) => Math.max(most, Math.abs(number)), 0);
+  return rows.reduce((sum, row) => sum + (Math.abs(row.number) > newest ? (row.missed ?? 1) : 0), 0);
 }
 
 function filterRows(rows, options) {
@@ -89,14 +99,14 @@ function Filters({ rows, options }) {
 }
 
 function Gap({ missed }) {
-  return html`<tr class="gap"><td colspan="8">${formatNumber(missed)} more were made in between</td></tr>`;
+  return html`<tr class="gap"><td colspan="7">${formatNumber(missed)} more were made in between</td></tr>`;
 }
 
 function Row({ row }) {
+  const first = row.others.at(-1);
   return html`<tr class=${row.result === "scheduled" ? "" : "failed"}>
-    <td data-title="#">${formatNumber(row.number)}</td>
-    <td data-title="time" title=${row.time}>${formatTime(row.time)}</td>
-    <th scope="row"><a href=${makePodAddress(row.pod)}>${row.pod}</a></th>
+    <td data-title="time" title=${row.time}>${formatTime(row.time)}${first && html`<br />${formatCount(row.others.length + 1, "attempt")} since ${formatTime(first.time)}`}</td>
+    <th scope="row"><${Names} names=${[...new Set([row, ...row.others].map(({ pod }) => pod))]} /></th>
     <td data-title="node">${row.node === "" ? "none" : html`<a href=${makeNodeAddress(row.node)}>${row.node}</a>`}${row.result === "error" ? " (error)" : ""}</td>
     <td data-title="fits on">${formatNumber(row.feasible)} of ${formatNumber(row.nodes)}</td>
     <td><${Cause} row=${row} /></td>

@@ -1,6 +1,7 @@
 // Names of nodes, pods and rules as links to their views.
 
 import { html } from "../html.js";
+import { useState } from "../vendor/preact.js";
 import { formatNumber } from "../numbers.js";
 import { makeNodeAddress, makeRuleAddress } from "../routes.js";
 
@@ -10,10 +11,17 @@ export function NodeLink({ node }) {
   return html`<a href=${makeNodeAddress(node)}>${breakName(node)}</a>`;
 }
 
-/** Shows the first names as links, and how many others there are; `more` are not among the names. */
-export function Links({ names, more = 0, makeAddress }) {
-  const others = names.length + more - Math.min(names.length, MOST_NAMES);
-  return html`${names.slice(0, MOST_NAMES).map((name, index) => html`${index > 0 ? ", " : ""}<a href=${makeAddress(name)}>${breakName(name)}</a>`)}${others > 0 ? ` and ${formatNumber(others)} more` : ""}`;
+/**
+ * Shows the first names as links, and the others on demand. `more` are not among the names; the view
+ * at `moreAddress` has them, if there is one.
+ */
+export function Links({ names, more = 0, makeAddress, moreAddress = "" }) {
+  const [isOpen, setIsOpen] = useState(false);
+  const shown = isOpen ? names : names.slice(0, MOST_NAMES);
+  const others = names.length - shown.length + more;
+  const text = `${formatNumber(others)} more`;
+  return html`${shown.map((name, index) => html`${index > 0 ? ", " : ""}<a href=${makeAddress(name)}>${breakName(name)}</a>`)}
+    ${others > 0 && html` and ${shown.length < names.length ? html`<button class="unfold" onClick=${() => setIsOpen(true)}>${text}</button>` : moreAddress ? html`<a href=${moreAddress}>${text}</a>` : text}`}`;
 }
 
 /** Lets a long name, such as the key of a label, go on in the next line after `/`, `.` or `-`. */

@@ -3,8 +3,8 @@
 import { html } from "../html.js";
 import { ask } from "../api.js";
 import { Waiting, makeLazy, useAnswer } from "../loading.js";
-import { findUnit, formatAmount, formatCount, formatNumber, formatScaled, formatShare } from "../numbers.js";
-import { makeAddress, makeNodeAddress, makePodAddress } from "../routes.js";
+import { findUnit, formatAmount, formatCount, formatNumber, formatScaled, formatSeconds, formatShare, formatTime } from "../numbers.js";
+import { getCurrentPod, makeAddress, makeNodeAddress, makePodAddress } from "../routes.js";
 import { describeComparison } from "../targets.js";
 import { words } from "../words.js";
 import { RejectedBy, breakName, getSourceName } from "./links.js";
@@ -19,10 +19,11 @@ export function NodeView({ node, generation }) {
 export function NodePanel({ node, pod, generation, isAlone = false }) {
   const { answer, error } = useAnswer(() => ask("node", { name: node }), [node, generation]);
   if (!answer || answer.node !== node) return html`<${Waiting} error=${error} what=${`reading the ${words.node}`} />`;
+  const open = getCurrentPod();
   const [Title, PartTitle] = isAlone ? ["h1", "h2"] : ["h2", "h3"];
   return html`
     <${Title}>${isAlone ? breakName(answer.node) : html`<a href=${makeNodeAddress(node)}>${breakName(answer.node)}</a>`}<//>
-    ${isAlone && html`<p><a href=${makeAddress(["cluster"], { node })}>on the map</a></p>`}
+    ${isAlone && html`<p>${open && html`<a href=${makePodAddress(open)}>back to ${open}</a> · `}<a href=${makeAddress(["cluster"], { pod: open, node })}>on the map</a></p>`}
     ${answer.isCordoned && html`<p class="warning">cordoned: no new ${words.pod}s</p>`}
     ${answer.conditions.filter(isBad).map((each) => html`<p class="warning">condition ${each.type}: ${each.status}</p>`)}
     ${pod && html`<${Verdict} pod=${pod} node=${node} generation=${generation} />`}
@@ -92,6 +93,8 @@ export function Rejections({ rejections }) {
 }
 
 function Amounts({ answer }) {
+  const samples = listSamples(answer);
+  const missing = samples.filter(([, { state }]) => state === "missing").map(([name]) => name);
   return html`<table class="amounts">
     ${Object.entries(answer.resources).map(
       ([name, { used, of }]) => html`<tr>
@@ -102,13 +105,29 @@ function Amounts({ answer }) {
         <td>${formatAmount(name, of - used, of)} free</td>
       </tr>`,
     )}
-    ${Object.entries(answer.metrics).map(
-      ([name, text]) => html`<tr>
+    ${samples.filter(([name]) => !missing.includes(name)).map(
+      ([name, sample]) => html`<tr>
         <th scope="row">${name}</th>
-        <td class="measured" colspan="4">${text}, measured</td>
+        <td class=${sample.state === "ok" ? "measured" : "measured rejected"} colspan="4">${describeSample(sample)}</td>
       </tr>`,
     )}
+    ${missing.length > 0 && html`<tr><th scope="row">no sample</th><td class="measured quiet" colspan="4">${missing.join(", ")}: missing for the rules</td></tr>`}
   </table>`;
+}
+
+/** Returns the samples by metric; an older scheduler sends only the texts of values. */
+function listSamples({ samples = {}, metrics }) {
+  const entries = Object.entries(samples);
+  return entries.length > 0 ? entries : Object.entries(metrics).map(([name, value]) => [name, { state: "ok", value, ageSeconds: null }]);
+}
+
+/** Says what a sample is worth to the rules: they see only one that is neither too old nor out of range. */
+function describeSample({ state, value, ageSeconds, maxAgeSeconds }) {
+  const measured = ageSeconds === null ? "measured" : `measured ${formatSeconds(ageSeconds)} ago`;
+  if (state === "outOfRange") return `missing for the rules: ${value} is out of range, ${measured}`;
+  if (state !== "stale") return ageSeconds === null ? `${value}, ${measured}` : `${value}, ${formatSeconds(ageSeconds)} ago`;
+  const since = new Date(Date.now() - 1000 * (ageSeconds - maxAgeSeconds)).toISOString();
+  return `missing for the rules since ${formatTime(since)}: ${value}, ${measured}, is older than maxAge ${formatSeconds(maxAgeSeconds)}`;
 }
 
 function Pairs({ Title, title, pairs }) {

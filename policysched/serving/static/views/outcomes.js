@@ -44,7 +44,7 @@ function OutcomeTable({ noun, texts, count, rows }) {
           ([row, ...others]) => html`<tr key=${row.pod}>
             <th scope="row"><${Names} names=${[row, ...others].map(({ pod }) => pod)} /></th>
             <td data-title="now">${formatTargets(row.present)}</td>
-            <td>${row.isSuspended ? "suspended; " : ""}${row.message || `goes to ${formatTargets(row.shares)}`}</td>
+            <td>${row.isSuspended ? "suspended; " : ""}${row.message || `would go to ${formatTargets(row.shares)}`}</td>
             <td data-title="scheduler">${row.profile}${row.priority === 0 ? "" : `, priority ${formatNumber(row.priority)}`}</td>
           </tr>`,
         )}

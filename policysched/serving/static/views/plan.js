@@ -8,6 +8,7 @@ import { formatCount, formatNumber } from "../numbers.js";
 import { makeAddress, makeNodeAddress, makePodAddress } from "../routes.js";
 import { words } from "../words.js";
 import { CopyButton } from "./copy_button.js";
+import { ErrorText } from "./error_text.js";
 import { NodeLink, RejectedBy, ShortName, getSourceName } from "./links.js";
 import { BindingChanges, BindingSummary } from "./plan_bindings.js";
 import { CauseNames, ChangedGroups, OutcomeCounts, Routes } from "./plan_changes.js";
@@ -37,8 +38,6 @@ const HEADS = {
 const MOST_OF_POD = 20;
 const MOST_OF_NODE = 12;
 const MOST_OF_ROUTE = 20;
-/** The lines of an error that show a place in a policy. */
-const FRAME = /^\s*(\d*\s*\||-->)/;
 
 export function PlanReport({ plan, isOld }) {
   const section = useRef(null);
@@ -63,20 +62,9 @@ function describeStage(plan) {
 }
 
 function Outcome({ plan }) {
-  if (plan.error) return html`<${PlanError} text=${plan.error} />`;
+  if (plan.error) return html`<${ErrorText} text=${plan.error} />`;
   if (!plan.plan) return html`<${Waiting} what=${`${plan.part}${plan.of > 0 ? ` ${formatNumber(plan.done)} of ${formatNumber(plan.of)}` : ""}`} />`;
   return html`<${Report} answer=${plan} report=${plan.plan} />`;
-}
-
-/** Long lines of an error go on in the next line, but those of a policy scroll: carets stay below their word. */
-function PlanError({ text }) {
-  const parts = [];
-  for (const line of text.split("\n")) {
-    const isFrame = FRAME.test(line);
-    if (parts.at(-1)?.isFrame === isFrame) parts.at(-1).text += `\n${line}`;
-    else parts.push({ isFrame, text: line });
-  }
-  return html`<pre class="error" role="alert" tabindex="0">${parts.map((part) => html`<span class=${part.isFrame ? "frame" : "wrapped"} tabindex=${part.isFrame ? "0" : undefined}>${part.text}</span>`)}</pre>`;
 }
 
 function Report({ answer, report }) {

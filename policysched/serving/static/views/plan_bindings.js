@@ -3,7 +3,6 @@
 import { html } from "../html.js";
 import { formatCount, formatNumber } from "../numbers.js";
 import { makePodAddress } from "../routes.js";
-import { formatTargets } from "../targets.js";
 import { breakName } from "./links.js";
 import { Cause, ChangedGroups, OutcomeCounts } from "./plan_changes.js";
 
@@ -27,10 +26,15 @@ export function BindingSummary({ summary }) {
     .map((outcome) => ({ outcome, count: summary[outcome] }))
     .filter(({ count }) => count > 0);
   return html`<p>${formatCount(summary.bindings, "binding")}${counts.length === 0 ? ": none changes" : ""}</p>
-    <${OutcomeCounts} outcomes=${counts} texts=${OUTCOMES}>
-      ${summary.movesNow > 0 && html`<li><b>${formatNumber(summary.movesNow)}</b> of them as early as the next attempt</li>`}
-    <//>
+    <${OutcomeCounts} outcomes=${counts} texts=${OUTCOMES} />
+    ${counts.length > 0 && html`<p>decided as if nothing were placed yet; now: ${describePresent(summary, counts.reduce((sum, { count }) => sum + count, 0))}</p>`}
     ${summary.unserved > 0 && html`<p class="quiet">${formatCount(summary.unserved, "binding")} of other schedulers left out</p>`}`;
+}
+
+/** Says how many changes are of bindings without clusters, and when those of others show. */
+function describePresent({ pending, movesNow }, changed) {
+  const parts = [[pending, "pending"], [movesNow, "would change at the next attempt"], [changed - pending - movesNow, "keep the clusters that they have"]];
+  return parts.filter(([count]) => count > 0).map(([count, text]) => `${formatNumber(count)} ${text}`).join(", ");
 }
 
 export function BindingChanges({ job, groups }) {
@@ -41,15 +45,26 @@ function BindingRow({ each }) {
   return html`<tr>
     <th scope="row"><a href=${makePodAddress(each.binding)}>${breakName(each.binding)}</a></th>
     <td>
-      ${formatFate(each.from)} → ${formatFate(each.to)}${describeClusters(each)}
-      <p class="quiet">now: ${formatTargets(each.present)}</p>
+      <${Shares} each=${each} />
+      <p class="quiet">${each.present.length === 0 ? "pending now" : each.movesNow ? "would change at the next attempt" : "keeps the clusters that it has"}</p>
       ${each.cause && html`<p>by <${Cause} cause=${each.cause} /></p>`}
     </td>
   </tr>`;
 }
 
-function formatFate(fate) {
-  return fate.message ? "nowhere" : formatTargets(fate.clusters);
+/** The replicas on each cluster of either decision, and now. */
+function Shares({ each }) {
+  const columns = [each.present, each.from.clusters, each.to.clusters];
+  const names = [...new Set(columns.flat().map(({ name }) => name))].sort();
+  if (names.length === 0) return html`<p>nowhere → nowhere</p>`;
+  const show = (targets, name) => {
+    const found = targets.find((target) => target.name === name);
+    return found ? (found.replicas === 0 ? "yes" : formatNumber(found.replicas)) : "–";
+  };
+  return html`<table class="shares">
+    <thead><tr><th scope="col">cluster</th><th scope="col">now</th><th scope="col">from</th><th scope="col">to</th></tr></thead>
+    <tbody>${names.map((name) => html`<tr><th scope="row">${name}</th>${columns.map((targets) => html`<td>${show(targets, name)}</td>`)}</tr>`)}</tbody>
+  </table>${describeClusters(each)}`;
 }
 
 /** Names the clusters that a binding loses and gains. */
@@ -58,5 +73,5 @@ function describeClusters({ lost, gained }) {
     ...(lost.length ? [`loses ${lost.join(", ")}`] : []),
     ...(gained.length ? [`gains ${gained.join(", ")}`] : []),
   ];
-  return parts.length > 0 && html`<br /><span class="quiet">${parts.join("; ")}</span>`;
+  return parts.length > 0 && html`<span class="quiet">${parts.join("; ")}</span>`;
 }

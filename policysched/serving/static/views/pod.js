@@ -24,9 +24,10 @@ const NOT_FOUND = 404;
  *
  * @param notes what the scheduler knows about the pod, and how old the listing is
  * @param records the attempts of the scheduler
+ * @param profiles names of the profiles of the scheduler, which the policies of the page may lack
  * @param showUnknown returns what to show if the listing cannot tell about the pod, for its error
  */
-export function PodView({ pod, options, generation, notes = null, records = null, showUnknown = null }) {
+export function PodView({ pod, options, generation, notes = null, records = null, showUnknown = null, profiles = [] }) {
   const { answer, error, isWaiting } = useAnswer(() => ask("explain", { pod }), [pod, generation]);
   if (showUnknown && error?.status === NOT_FOUND) return showUnknown(error);
   if (!answer || (isWaiting && answer.pod !== pod)) {
@@ -35,7 +36,8 @@ export function PodView({ pod, options, generation, notes = null, records = null
   return html`<article class="pod">
     <h1>${breakName(answer.pod)}</h1>
     ${notes}
-    <${Summary} answer=${answer} />
+    <${Summary} answer=${answer} isServed=${profiles.includes(answer.schedulerName)} />
+    <${LostRules} rules=${answer.lostRules} />
     <${Facts} answer=${answer} />
     <${Copy} pod=${pod} generation=${generation} />
     <${Funnel} answer=${answer} />
@@ -46,11 +48,17 @@ export function PodView({ pod, options, generation, notes = null, records = null
   </article>`;
 }
 
-function Summary({ answer }) {
+/** Names the rules that could not act, because no node has a valid sample of their metric. */
+export function LostRules({ rules = [] }) {
+  return rules.map(({ rule, metric, holdsPods }) => html`<p class="warning">${holdsPods ? "waits for" : "without"} <${RejectedBy} by=${rule} />: no node has a valid sample of ${metric}${holdsPods ? "" : ", so this rule is skipped"}</p>`);
+}
+
+/** @param isServed whether a running scheduler has a profile for the pod */
+function Summary({ answer, isServed }) {
   const isOfKube = answer.schedulerName === KUBE_SCHEDULER; // no mistake, unlike other names
   const asIf = `decided here as if profile ${answer.profile} served it`;
   return html`
-    ${answer.missingProfile && !isOfKube && html`<p class="rejected">${answer.missingProfile}</p><p class="quiet">${asIf}</p>`}
+    ${answer.missingProfile && !isOfKube && !isServed && html`<p class="rejected">${answer.missingProfile}</p><p class="quiet">${asIf}</p>`}
     ${answer.gate && html`<p class="rejected">not scheduled yet: ${answer.gate}</p><p class="quiet">what follows is decided as if nothing held it back</p>`}
     ${answer.placement ? html`<${Placement} answer=${answer} placement=${answer.placement} />` : html`<${Fit} answer=${answer} />`}
     ${answer.missingProfile && isOfKube && html`<p class="quiet">its schedulerName is ${KUBE_SCHEDULER}, so kube-scheduler schedules it; ${asIf}</p>`}

@@ -114,8 +114,10 @@ function PolicyText({ file, rule, line, findings }) {
 }
 
 /** Shows how often a filter has rejected nodes since the running scheduler loaded it. */
-function Effect({ rule }) {
+function Effect({ rule, compared }) {
   if (rule.attempts > 0) return html`<p>rejected ${formatCount(rule.rejected, "node")} in ${formatCount(rule.attempts, "attempt")}</p>`;
+  // An older scheduler counts no leads.
+  if (rule.weight !== null && compared > 0) return html`<p class="quiet">gave the chosen node its largest lead in ${formatNumber(rule.led)} of ${formatCount(compared, "decision")}</p>`;
   return isFilter(rule) && html`<p class="quiet">has rejected no node yet</p>`;
 }
 
@@ -163,7 +165,7 @@ function Rules({ profiles, since, chosen, effects }) {
             (rule) => html`<tr class=${chosen && rule.name === chosen.name ? "chosen" : ""}>
               <th scope="row">
                 <a href=${makeRuleAddress(rule.name)}>${breakName(rule.name)}</a>
-                ${rule.attempts !== undefined && html`<${Effect} rule=${rule} />`}
+                ${rule.attempts !== undefined && html`<${Effect} rule=${rule} compared=${profile.compared} />`}
                 ${effectOf(profile, rule) && html`<${RuleEffect} effect=${effectOf(profile, rule)} isFilter=${isFilter(rule)} />`}
                 ${rule.isOfProfile === false && html`<p class="quiet">of a policy of other profiles: their placed pods keep pods of this profile away</p>`}
               </th>

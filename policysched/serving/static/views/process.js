@@ -1,8 +1,11 @@
 // The facts about a running scheduler in the header, and the warnings below it.
 
 import { html } from "../html.js";
+import { makeLazy } from "../loading.js";
 import { formatAge, formatCount } from "../numbers.js";
 import { makeAddress } from "../routes.js";
+
+const MetricTrouble = makeLazy(() => import("./metric_trouble.js"), "MetricTrouble");
 
 const NAME = /^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/;
 
@@ -26,6 +29,7 @@ export function ProcessBanners({ status }) {
       ▲ ${process.refused.hash ? `version ${process.refused.hash}` : "the current content of the policies"} is refused:${" "}
       ${describeFirstError(process.refused.errors)} <a href=${makeAddress(["versions"])}>details</a>
     </p>`}
+    ${process?.downSources.length + process?.lostRules.length > 0 && html`<${MetricTrouble} process=${process} />`}
     ${process?.isFrozen && html`<p class="warning banner">reloads are frozen: other versions of the policies are held back</p>`}
   `;
 }

@@ -2,12 +2,12 @@
 
 import { html } from "../html.js";
 import { useEffect, useState } from "../vendor/preact.js";
-import { ask } from "../api.js";
+import { ask, isServedByScheduler } from "../api.js";
 import { Waiting, useAnswer } from "../loading.js";
-import { computeSpread, formatAge, formatCount, formatDifference, formatNumber, formatTime } from "../numbers.js";
+import { computeSpread, formatAge, formatCount, formatDifference, formatMoment, formatNumber, formatTime } from "../numbers.js";
 import { makeAddress, makeNodeAddress } from "../routes.js";
 import { Links, RejectedBy, breakName, getSourceName } from "./links.js";
-import { Funnel, PodView } from "./pod.js";
+import { Funnel, LostRules, PodView } from "./pod.js";
 import { Points } from "./points.js";
 import { QueuePlace } from "./queue.js";
 import { TableRegion } from "./tables.js";
@@ -20,13 +20,13 @@ export function RecordsView({ pod, status, problem = "" }) {
     ${!isPlaced && html`<${QueuePlace} pod=${pod} status=${status} />`}
     <${Records} pod=${pod} status=${status} onResult=${(result) => setIsPlaced(result === "scheduled")} />
     ${!isPlaced && html`<${Now} pod=${pod} status=${status} />`}
-    <p class="quiet">suggestions, and the verdict of a single node, need ${problem ? "a newer listing of the cluster: start policysched ui again" : "a listing of the cluster: start policysched ui with --live as well"}</p>
+    ${!isServedByScheduler && html`<p class="quiet">suggestions, and the verdict of a single node, need ${problem ? "a newer listing of the cluster: start policysched ui again" : "a listing of the cluster: start policysched ui with --live and --policies PATH as well"}</p>`}
   </article>`;
 }
 
 /** The view of a pod with a listing of the cluster, or of a pod of the demo, and with its records. */
 export function ListedPodView({ pod, options, generation, status }) {
-  return html`<${PodView} pod=${pod} options=${options} generation=${generation}
+  return html`<${PodView} pod=${pod} options=${options} generation=${generation} profiles=${status.profiles}
     notes=${html`<${LatestRecord} pod=${pod} status=${status} />${status.listing && html`<${ListingNotes} pod=${pod} status=${status} />`}`}
     showUnknown=${status.listing && ((error) => html`<${RecordsView} pod=${pod} status=${status} problem=${error.message} />`)}
     records=${html`<h2>Decided by the scheduler</h2><${Records} pod=${pod} status=${status} />`} />`;
@@ -54,9 +54,10 @@ function MainLead({ of, over }) {
 /** Where the pod waits, and how the listing differs from what the scheduler knows. */
 function ListingNotes({ pod, status }) {
   const { listing, hash } = status;
+  const own = listing.hash === "" ? "without policies, because this page has none (start policysched ui with --policies PATH as well)" : `with the policies of the command line (${describeVersion(listing.hash)})`;
   return html`<${QueuePlace} pod=${pod} status=${status} />
     <p class=${listing.hash === hash ? "quiet" : "warning"}>
-      decided in a listing that is ${formatAge(listing.at, new Date().toISOString())} old${listing.hash !== hash && `, with the policies of the command line (${describeVersion(listing.hash)}); the scheduler uses ${describeVersion(hash)}`}
+      decided in a listing that is ${formatAge(listing.at, new Date().toISOString())} old${listing.hash !== hash && `, ${own}; the scheduler uses ${describeVersion(hash)}`}
     </p>`;
 }
 
@@ -74,6 +75,7 @@ function Now({ pod, status }) {
       fits on ${formatNumber(answer.feasible)} of ${formatCount(answer.nodeCount, "node")} ·${" "}
       <a href=${makeAddress(["cluster"], { pod })}>on the map</a>
     </p>
+    <${LostRules} rules=${answer.lostRules} />
     <${Funnel} answer=${answer} />
     ${answer.ranking.length > 0 && html`<${Points} answer=${answer} />`}`;
 }
@@ -85,7 +87,7 @@ export function Records({ pod, status, onResult = () => {} }) {
   }, [answer]);
   if (!answer || answer.pod !== pod) return html`<${Waiting} error=${error} what="reading the records" />`;
   if (answer.records.length === 0) {
-    return html`<p>${status.title} has no record of an attempt to schedule this pod. It keeps only the latest decisions, and a standby makes none.</p>`;
+    return html`<p>${status.title} has no record of an attempt to schedule this pod. ${status.scheduler ? `Its records begin at ${formatMoment(status.scheduler.startedAt)}, when this process started. ` : ""}It keeps only the latest decisions, and a standby makes none.</p>`;
   }
   return answer.records.map((record, index) => html`<${Record} key=${record.time} record=${record} isNewest=${index === 0} />`);
 }
@@ -103,14 +105,16 @@ function Record({ record, isNewest }) {
     </p>
     ${record.message && html`<p class="message">${record.message}</p>`}
     <p class="quiet">${title}, ${formatNumber(record.decidedSeconds * 1000)} ms, profile ${record.profile}${record.policies.length ? `, policies ${record.policies.join(", ")} (version ${record.policyHash})` : ""}</p>
+    ${record.skipped?.length > 0 && html`<p class="warning">decided without ${record.skipped.map((name, index) => html`${index > 0 ? ", " : ""}<${RejectedBy} by=${name} />`)}: no node had a valid sample of a metric, so ${record.skipped.length === 1 ? "this rule was" : "these rules were"} skipped</p>`}
     ${record.victims.length > 0 && html`<p>evicts ${record.victims.join(", ")} to make room on ${record.nominatedNode}</p>`}
-    ${record.rejections.length > 0 && html`<${RejectedNodes} rejections=${record.rejections} />`}
+    ${record.rejections.length > 0 && html`<${RejectedNodes} rejections=${record.rejections} moreAddress=${record.result === "scheduled" ? "" : makeAddress(["cluster"], { pod: record.pod, form: "table" })} />`}
     ${record.best.length > 0 && Object.keys(record.scores).length > 0 && html`<${Scores} record=${record} />`}
     ${record.evidence.length > 0 && html`<h2>Measured values</h2><ul>${record.evidence.map((each) => html`<li>${each}</li>`)}</ul>`}
   </section>`;
 }
 
-function RejectedNodes({ rejections }) {
+/** @param moreAddress where all nodes of a pod that waits are, with their reasons: a record has examples */
+function RejectedNodes({ rejections, moreAddress }) {
   return html`<h2>What rejected nodes</h2>
     <${TableRegion} label="Rejections"><table class="cards">
       <thead><tr><th scope="col">filter</th><th scope="col">nodes</th><th scope="col">reason</th><th scope="col">examples</th></tr></thead>
@@ -120,7 +124,7 @@ function RejectedNodes({ rejections }) {
             <th scope="row"><${RejectedBy} by=${by} /></th>
             <td data-title="nodes">${formatNumber(nodes)}</td>
             <td>${reason}</td>
-            <td><${Links} names=${examples} more=${nodes - examples.length} makeAddress=${makeNodeAddress} /></td>
+            <td><${Links} names=${examples} more=${nodes - examples.length} makeAddress=${makeNodeAddress} moreAddress=${moreAddress} /></td>
           </tr>`,
         )}
       </tbody>
