@@ -66,7 +66,24 @@ def test_copying_is_confirmed_for_a_moment(url: str, open_page: OpenPage) -> Non
             "() => { navigator.clipboard.writeText = () => Promise.reject(new Error()); }"
         )
         page.click("button:text-is('copy')")
-        page.wait_for_selector(".copy:has-text('select the text')")
+        page.wait_for_selector(".copy .error:has-text('select the text')")
+
+
+def test_the_number_of_findings_leads_to_them(url: str, open_page: OpenPage) -> None:
+    """On a narrow screen, they are far below the editor."""
+    with open_page(url, 390) as opened:
+        page = opened.open_view("#/edit")
+        page.set_viewport_size({"width": 390, "height": 400})
+        page_process.replace_all(page, POLICY.replace("disk = ssd", "disk Inn (ssd)"))
+        count = page.wait_for_selector("button.error:has-text('1 finding')")
+        assert not _is_visible(page, ".found")
+        count.click()
+        assert _is_visible(page, ".found")
+
+
+def _is_visible(page: Any, selector: str) -> bool:
+    box = page.locator(selector).bounding_box()
+    return bool(box["y"] < page.viewport_size["height"])
 
 
 def test_each_edited_file_is_named_and_downloaded(url: str, open_page: OpenPage) -> None:

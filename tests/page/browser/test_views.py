@@ -219,6 +219,11 @@ def test_the_field_of_another_node_keeps_typed_text(demo_url: str, open_page: Op
         page.fill("input[name=node]", "web-a9")
         page.press("input[name=node]", "Enter")
         page.wait_for_selector("[role=alert]:has-text('There is no node “web-a9”')")
+        page.set_viewport_size({"width": 390, "height": 300})
+        page.fill("input[name=node]", "web-a1")
+        page.press("input[name=node]", "Enter")
+        answer = page.wait_for_selector("section:has(input[name=node]) p:is(.fits, .rejected)")
+        assert answer.bounding_box()["y"] < 300
 
 
 def test_each_decision_has_a_reason(demo_url: str, open_page: OpenPage) -> None:

@@ -4,9 +4,11 @@ import { html } from "../html.js";
 import { useEffect, useState } from "../vendor/preact.js";
 
 const SHOWN_MILLISECONDS = 2000;
+const COPIED = "copied";
 
 export function CopyButton({ text }) {
   const [result, setResult] = useState("");
+  const isRefused = result !== "" && result !== COPIED;
   useEffect(() => {
     if (result === "") return undefined;
     const timer = setTimeout(() => setResult(""), SHOWN_MILLISECONDS);
@@ -15,10 +17,10 @@ export function CopyButton({ text }) {
   const copy = async () => {
     try {
       await navigator.clipboard.writeText(text);
-      setResult("copied");
+      setResult(COPIED);
     } catch {
       setResult("the browser refuses: select the text and copy it");
     }
   };
-  return html`<button onClick=${copy}>copy</button> <span class="fits" aria-live="polite">${result}</span>`;
+  return html`<button onClick=${copy}>copy</button> <span class=${isRefused ? "error" : "fits"} aria-live="polite">${result}</span>`;
 }

@@ -69,6 +69,7 @@ function Drafts({ policies, origin, isDemo, file, line }) {
               onEdits=${(edits) => drafts.applyTo(findings.texts, edits)}
               onPlan=${startPlan}
             />`}
+        <${FindingCount} findings=${findings} />
         <${Buttons} name=${name} edited=${edited} hasError=${hasError} drafts=${drafts} files=${policies.files} origin=${origin} isDemo=${isDemo} startPlan=${startPlan} />
         <${Sources} names=${edited.length > 1 ? edited : [name]} files=${policies.files} origin=${origin} isDemo=${isDemo} />
       </div>
@@ -220,6 +221,14 @@ function Difference({ drafts }) {
     ${isOpen && html`<div class="difference"><${Changes} from=${list(drafts.inUse)} to=${list(drafts.texts)} none="the texts are those in use" /></div>`}`;
 }
 
+/** Says under the editor how many findings there are, and leads to them: they may be far below. */
+function FindingCount({ findings }) {
+  if (findings.error || !findings.total) return null;
+  const hasError = findings.list.some(({ severity }) => severity === "error");
+  const show = () => document.querySelector(".found").scrollIntoView({ block: "nearest" });
+  return html`<p><button class=${hasError ? "error" : ""} onClick=${show}>${formatCount(findings.total, "finding")}</button></p>`;
+}
+
 function Findings({ findings, short, open, fix }) {
   if (findings.error) return html`<p class="error" role="alert">${findings.error}</p>`;
   const without = findings.knowsCluster
@@ -227,7 +236,7 @@ function Findings({ findings, short, open, fix }) {
     : html`<p class="quiet">Findings about labels and pods of the cluster need a listing: start the page with --live.</p>`;
   if (findings.total === 0) return html`<p class="quiet">no findings</p>${without}`;
   const more = findings.total - findings.list.length;
-  return html`<section>
+  return html`<section class="found">
     <h2>${formatCount(findings.total, "finding")}</h2>
     <ul class="findings">
       ${sortByGravity(findings.list).map(

@@ -1,7 +1,7 @@
 // Why a node that the reader names does not take the pod, or does not win.
 
 import { html } from "../html.js";
-import { useEffect, useState } from "../vendor/preact.js";
+import { useEffect, useRef, useState } from "../vendor/preact.js";
 import { ask } from "../api.js";
 import { Waiting, useAnswer } from "../loading.js";
 import { formatDifference, formatNumber } from "../numbers.js";
@@ -25,7 +25,7 @@ export function OtherNode({ pod, answer, node, generation }) {
       <${NodeField} node=${node} />
       <button>why not</button>
     </form>
-    ${node && html`<${Compared} pod=${pod} answer=${answer} node=${node} generation=${generation} />`}
+    ${node && html`<${Compared} key=${node} pod=${pod} answer=${answer} node=${node} generation=${generation} />`}
   </section>`;
 }
 
@@ -50,6 +50,13 @@ function NodeField({ node }) {
 
 function Compared({ pod, answer, node, generation }) {
   const { answer: found, error } = useAnswer(() => ask("compare", { pod, node }), [pod, node, generation]);
+  const place = useRef(null);
+  const isAnswered = Boolean(error || found);
+  useEffect(() => void (isAnswered && place.current.scrollIntoView({ block: "nearest" })), [isAnswered]);
+  return html`<div ref=${place}><${Comparison} answer=${answer} node=${node} found=${found} error=${error} /></div>`;
+}
+
+function Comparison({ answer, node, found, error }) {
   if (!found || found.node !== node) return html`<${Waiting} error=${error} what="asking the filters" />`;
   if (found.isUnknown) return html`<p class="error" role="alert">There is no ${words.node} “${node}”.</p>`;
   if (!found.fits) {
