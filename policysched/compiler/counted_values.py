@@ -24,13 +24,14 @@ Evaluate: TypeAlias = Callable[[snapshot.NodeView], columns.FloatArray]
 """Returns float64 (n,): the value of each node of a view."""
 _NO_ROWS: npt.NDArray[np.intp] = np.zeros(0, np.intp)
 _MAX_KNOWN = 10_000
+"""Bounds memory if counts vary a lot."""
 
 
-ValueOfCounts: TypeAlias = dict[tuple[float, ...], float]
+ValueByCounts: TypeAlias = dict[tuple[float, ...], float]
 """What an expression gives for the numbers that it counts."""
 
 
-class ExpressionOfCounts:
+class CountingExpression:
     """An expression that counts pods, for pods of any shape.
 
     Attributes:
@@ -54,13 +55,13 @@ class ExpressionOfCounts:
         self.counted = counted
         self.is_by_domain = not reads and len({each.topology_key for each in counted}) == 1
         self.varies = bool(reads & ~interface.Reads.NODE)
-        self._is_of_counts_alone = not any(map(checked_expr.is_pod_field, others))
-        self._known: ValueOfCounts = {}
+        self._ignores_pod = not any(map(checked_expr.is_pod_field, others))
+        self._known: ValueByCounts = {}
 
-    def find_known_values(self, shape: pod_shape.PodShape) -> ValueOfCounts:
+    def find_known_values(self, shape: pod_shape.PodShape) -> ValueByCounts:
         """Return where values for pods of a shape are kept, together for as many as possible."""
         lacks_value = any(each.pods.lacks_value(shape) for each in self.counted)
-        return self._known if self._is_of_counts_alone and not lacks_value else {}
+        return self._known if self._ignores_pod and not lacks_value else {}
 
 
 class CountedValues:
@@ -79,7 +80,7 @@ class CountedValues:
 
     def __init__(
         self,
-        expression: ExpressionOfCounts,
+        expression: CountingExpression,
         shape: pod_shape.PodShape,
         evaluate: Evaluate,
         *,
@@ -87,9 +88,9 @@ class CountedValues:
     ) -> None:
         """Let `evaluate` give `expression` for pods of `shape`; always `by_row`, if set."""
         self._is_by_domain = expression.is_by_domain and not by_row
-        self._domains_of = expression.counted[0].domains_of
+        self._find_domains = expression.counted[0].find_domains
         self._varies = expression.varies
-        self._counts = [each.by_domain(shape) for each in expression.counted]
+        self._counts = [each.count_by_domain(shape) for each in expression.counted]
         self._evaluate = evaluate
         self._known = expression.find_known_values(shape)
         self._node_of_slot = _NO_ROWS
@@ -116,8 +117,9 @@ class CountedValues:
             self._write(_find_rows(changed), snap)
 
     def _begin(self, snap: snapshot.Snapshot) -> None:
+        """Calculate all values; nobody reads the one of a slot without rows."""
         if self._is_by_domain:
-            found = self._domains_of(snap)
+            found = self._find_domains(snap)
             self.slot_of_row, self._node_of_slot = found.slots, _find_first_rows(found)
         else:
             self.slot_of_row, self._node_of_slot = None, np.arange(snap.size)

@@ -89,13 +89,7 @@ class Program:
         a sample that counts becomes stale.
         """
         snap = nodes.snapshot
-        version = self._table.refresh(snap)
-        if version != self.version:
-            ends = [samples.current(snap).valid_until for samples in self._samples]
-            self._valid_until = min((end for end in ends if end is not None), default=None)
-            self.version = version
-        if self._valid_until is not None:
-            state.expire_at(self._valid_until)
+        self._refresh(snap, state)
         bound = state.find(self._key, _Bound)
         if bound is None or not self._is_current(bound, snap):
             bound = self._bind(shape, snap)
@@ -113,20 +107,27 @@ class Program:
 
         This holds for pods of `shape` as long as `state` is used.
         """
-        self._table.refresh(snap)
-        counters = [each.before(shape, snap) for each in self.counted]
+        self._refresh(snap, state)
+        counters = [each.count_what_if(shape, snap) for each in self.counted]
         state.write(self._key, self._bind(shape, snap)._replace(counters=counters))
 
     def run_elsewhere(
         self, nodes: snapshot.NodeView, shape: pod_shape.PodShape
     ) -> columns.FloatArray:
-        """Return the same for nodes that are not those of the cluster."""
+        """Return the same for nodes outside the cluster; the program must not count pods."""
         bound = self._bind(shape, nodes.snapshot)
         values = self._table.compute(nodes)
-        if self.counted:
-            unknown = np.full((len(self.counted), len(nodes)), np.nan)
-            values = np.concatenate((values[: bound.input_count], unknown))
         return self._run(bound, nodes.row_numbers, np.arange(len(nodes)), values)
+
+    def _refresh(self, snap: snapshot.Snapshot, state: cycle_state.CycleState) -> None:
+        """Bring the inputs up to date; `state` learns when a sample that counts becomes stale."""
+        version = self._table.refresh(snap)
+        if version != self.version:
+            ends = [samples.current(snap).valid_until for samples in self._samples]
+            self._valid_until = min((end for end in ends if end is not None), default=None)
+            self.version = version
+        if self._valid_until is not None:
+            state.expire_at(self._valid_until)
 
     def _add_counts(
         self, bound: _Bound, snap: snapshot.Snapshot, rows: npt.NDArray[np.intp]
@@ -178,7 +179,7 @@ class Program:
         input_count = len(self._table.inputs)
         for place, instruction in enumerate(self._counts, input_count):
             code[instruction, 2] = place
-        counters = [each.live(shape) for each in self.counted]
+        counters = [each.count_live(shape) for each in self.counted]
         return _Bound(
             nodes, len(nodes.resources), self.version, code, constants, input_count, counters
         )

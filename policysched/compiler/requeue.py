@@ -120,9 +120,7 @@ class PolicyEvents:
             ),
             event_hints.make_event_registration(resource.POLICY, action.ALL),
         ]
-        if any(
-            rule.reads.has_own_pods or interface.Reads.PODS in rule.reads for rule in self._rules
-        ):
+        if any(rule.reads.has_placed_pods for rule in self._rules):
             registered.append(
                 event_hints.make_event_registration(resource.POD, placed, self._after_pod_change)
             )

@@ -34,7 +34,7 @@ def placed_rules(profile: checked.CheckedProfile) -> list[PlacedRule]:
         for disabled in policy.disables:
             disabled_for.setdefault(disabled.rule, []).append(policy.scope)
     return [
-        PlacedRule(rule, policy.scope, tuple(disabled_for.get(rule.head.name, ())))
+        PlacedRule(rule, policy.scope, tuple(disabled_for.get(rule.head.statement_name, ())))
         for policy in in_force
         for rule in policy.rules
     ]

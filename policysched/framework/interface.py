@@ -73,6 +73,11 @@ class Reads(enum.Flag):
         """Whether the answer depends on pods placed on the same row."""
         return bool(self & (Reads.USAGE | Reads.AMOUNTS))
 
+    @property
+    def has_placed_pods(self) -> bool:
+        """Whether the answer depends on placed pods, on any row."""
+        return self.has_own_pods or Reads.PODS in self
+
 
 @runtime_checkable
 class Plugin(Protocol):

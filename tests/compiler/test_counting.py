@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from policysched.framework import events
+from policysched.compiler.rules import counting
+from policysched.framework import cycle_state, events
 from tests import builders
 from tests.compiler import desk, test_requeue
 
@@ -119,6 +120,37 @@ def test_pods_that_come_and_go_between_equal_pods() -> None:
     assert feasible() == 3
     there.remove(_placed("w1", "a1", app="web"))
     assert feasible() == 4
+
+
+def test_each_node_counts_its_own_changes_although_samples_are_new() -> None:
+    """Preemption supposes changes on many nodes; a metric of another rule may be newer by then."""
+    text = f"""{desk.METRICS}
+    policy p {{
+      for pods
+      reject when load > 90% missing allow
+      reject when node(zone = pod(zone)) and count({WEB_IN_ZONE}) >= 2 missing allow as limit
+    }}
+    """
+    there = desk.Desk(text, PLACES)
+    placed = [
+        _placed(f"w{number}", node, app="web") for number, node in enumerate(("a1", "a2", "a2"))
+    ]
+    there.place(*placed)
+    info = there.shapes.make_pod_info(desk.pod(app="web", zone="a").build())
+    (rule,) = (
+        each
+        for each in there.frameworks[None].profile.plugins
+        if isinstance(each, counting.CountingReject)
+    )
+    rule.filter(cycle_state.CycleState(), info, there.cache.snapshot().view_all_rows())
+    there.sample("load", a1=0.1)
+    state = cycle_state.CycleState()
+    rule.remember(state, info, there.cache.snapshot())
+    for each in placed[:2]:
+        there.remove(each)
+    told = rule.filter_apart(state, info, there.cache.snapshot().view_all_rows())
+    names = there.cache.nodes.names
+    assert {names[row] for row in (~told.passes).nonzero()[0]} == {"a1", "a2"}
 
 
 # --- scores --------------------------------------------------------------------------------------

@@ -16,8 +16,6 @@ from policysched.compiler.pods import pod_sets, scope
 from policysched.lang.checked import checked_expr, checked_selector
 from policysched.plugins.kernels import domains
 
-_NO_POLICY = checked_selector.PolicyPodScope(None, checked_selector.EVERYTHING)
-
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class CountedPods:
@@ -31,25 +29,25 @@ class CountedPods:
     topology_key: str | None
     by_key: domains.DomainsByKey
 
-    def query(self, shape: pod_shape.PodShape) -> pod_counts.PodQuery:
+    def make_query(self, shape: pod_shape.PodShape) -> pod_counts.PodQuery:
         """Return the question for the pods that count for a pod of `shape`."""
         return pod_sets.PodsInSet(self.pods, self.pods.anchor(shape), counts_terminating=False)
 
-    def domains_of(self, snap: snapshot.Snapshot) -> domains.Domains:
+    def find_domains(self, snap: snapshot.Snapshot) -> domains.Domains:
         """Return the domain of each node."""
         return self.by_key.get(snap, self.topology_key)
 
-    def by_domain(self, shape: pod_shape.PodShape) -> domain_counts.DomainCounts:
+    def count_by_domain(self, shape: pod_shape.PodShape) -> domain_counts.DomainCounts:
         """Return the counted pods by domain, patched where pods come and go."""
-        return domain_counts.DomainCounts(self.query(shape), self.domains_of)
+        return domain_counts.DomainCounts(self.make_query(shape), self.find_domains)
 
-    def live(self, shape: pod_shape.PodShape) -> LiveCounts:
+    def count_live(self, shape: pod_shape.PodShape) -> LiveCounts:
         """Return the numbers that count for pods of `shape`."""
         return LiveCounts(self, shape)
 
-    def before(self, shape: pod_shape.PodShape, snap: snapshot.Snapshot) -> CountsApart:
+    def count_what_if(self, shape: pod_shape.PodShape, snap: snapshot.Snapshot) -> WhatIfCounts:
         """Return the same, where each row will be asked as if no other row had changed."""
-        return CountsApart(self, shape, snap)
+        return WhatIfCounts(self, shape, snap)
 
 
 class LiveCounts:
@@ -58,7 +56,7 @@ class LiveCounts:
     def __init__(self, counted: CountedPods, shape: pod_shape.PodShape) -> None:
         """Count for pods of `shape`; a pod without a value that the set compares counts none."""
         self._is_missing = counted.pods.lacks_value(shape)
-        self._counts = counted.by_domain(shape)
+        self._counts = counted.count_by_domain(shape)
 
     def count(self, snap: snapshot.Snapshot, rows: npt.NDArray[np.intp]) -> columns.FloatArray:
         """Return float64 (n,): the number for each of `rows`, NaN if it is missing."""
@@ -67,7 +65,7 @@ class LiveCounts:
         return _without_missing(self._counts.totals[slots], slots, is_missing=self._is_missing)
 
 
-class CountsApart:
+class WhatIfCounts:
     """The counted pods of nodes, each as if only the pods of this node had changed."""
 
     def __init__(
@@ -75,8 +73,8 @@ class CountsApart:
     ) -> None:
         """Keep what is counted now."""
         self._is_missing = counted.pods.lacks_value(shape)
-        self._query = counted.query(shape)
-        found = counted.domains_of(snap)
+        self._query = counted.make_query(shape)
+        found = counted.find_domains(snap)
         self._before = domains.Counted(found, self._read(snap))
 
     def count(self, snap: snapshot.Snapshot, rows: npt.NDArray[np.intp]) -> columns.FloatArray:
@@ -97,7 +95,7 @@ def _without_missing(
 
 
 class PodCounters:
-    """Compiles `count(…)`; equal sets of pods are one object, so their counters are shared."""
+    """Compiles `count(…)`; equal sets of pods are one object, so their count columns are shared."""
 
     def __init__(self, pods: pod_sets.PodSets, by_key: domains.DomainsByKey) -> None:
         """Take the sets of pods from `pods`, and domains from `by_key`."""
@@ -106,6 +104,6 @@ class PodCounters:
 
     def compile(self, expr: checked_expr.PlacedPodCount) -> CountedPods:
         """Return what an expression counts."""
-        policy = expr.policy or _NO_POLICY
+        policy = expr.policy or checked_selector.EVERY_POD
         pods = self._pods.compile(expr.pods, policy, scope.PolicyScope(policy))
         return CountedPods(pods, expr.topology_key, self._by_key)

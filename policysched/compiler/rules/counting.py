@@ -6,9 +6,10 @@ domain (`domain_filters`, `compared_scores`), because one placed pod can change 
 
 from __future__ import annotations
 
+import abc
 import functools
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,10 +17,10 @@ from policysched.cluster import snapshot
 from policysched.cluster.columns import columns
 from policysched.cluster.counters import pod_counts
 from policysched.cluster.pods import pod_shape
-from policysched.compiler import counted_values, lowering, rule_programs
-from policysched.compiler.pods import scope
-from policysched.compiler.rules import reject, score
-from policysched.framework import apart, comparison, cycle_state, status
+from policysched.compiler import counted_values, lowering, program, rule_programs
+from policysched.compiler.pods import counted_pods, scope
+from policysched.compiler.rules import base, reject, score
+from policysched.framework import apart, comparison, cycle_state, interface, status
 from policysched.framework.filtering import domain_filters
 from policysched.framework.scoring import compared_scores
 from policysched.lang.checked import checked, checked_expr
@@ -43,8 +44,8 @@ class CountingReject(reject.Reject):
     ) -> None:
         """Compile the condition of `rule`."""
         super().__init__(rule, rule_scope, lower, programs)
-        self.together = None
-        self._counting = counted_values.ExpressionOfCounts(
+        self.together = None  # answered by domain, not in a batch
+        self._counting = counted_values.CountingExpression(
             self.condition.source, self.condition.program.counted
         )
         self.answers = (status.SUCCESS, self.rejected)
@@ -57,7 +58,7 @@ class CountingReject(reject.Reject):
 
     def queries(self, shape: pod_shape.PodShape) -> list[pod_counts.PodQuery]:
         """Return the questions for the pods that count for a pod of `shape`."""
-        return [each.query(shape) for each in self.condition.program.counted]
+        return [each.make_query(shape) for each in self.condition.program.counted]
 
     def domain_tables(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
@@ -89,10 +90,49 @@ class CountingReject(reject.Reject):
         return self.filter(state, pod, nodes)
 
 
-class _CountingPoints:
-    """What scores have in common whose points do not depend on other nodes."""
+class _CountingScore(base.ScoreRule, abc.ABC):
+    """What scores have in common that count pods."""
 
-    comparison: ClassVar = comparison.Comparison(comparison.ComparisonKind.POINTS)
+    value: checked_expr.TypedExpr
+    comparison: comparison.Comparison
+
+    @property
+    @abc.abstractmethod
+    def counted(self) -> Sequence[counted_pods.CountedPods]:
+        """The pods that the score counts."""
+
+    @abc.abstractmethod
+    def score(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
+    ) -> interface.RawScores:
+        """Return (n,) raw scores."""
+
+    def by_domain(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
+    ) -> compared_scores.Numbers:
+        """Return the raw scores by slot, for pods equal to `pod`; a rank needs those of rows."""
+        is_rank = self.comparison.kind is comparison.ComparisonKind.RANK
+
+        def evaluate(nodes: snapshot.NodeView) -> columns.FloatArray:
+            return self.score(state, pod, nodes).astype(np.float64)
+
+        return counted_values.CountedValues(self._counting, pod.shape, evaluate, by_row=is_rank)
+
+    @functools.cached_property
+    def _counting(self) -> counted_values.CountingExpression:
+        return counted_values.CountingExpression(self.value, self.counted)
+
+
+class _CountingPoints(_CountingScore):
+    """Scores whose points do not depend on other nodes."""
+
+    comparison = comparison.Comparison(comparison.ComparisonKind.POINTS)
+    program: program.Program
+
+    @property
+    def counted(self) -> Sequence[counted_pods.CountedPods]:
+        """The pods that the score counts."""
+        return self.program.counted
 
     def normalize_score(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, scores: columns.IntArray
@@ -102,60 +142,21 @@ class _CountingPoints:
         return scores
 
 
-class CountingConditionScore(_CountingPoints, score.ConditionScore):
+class CountingConditionScore(score.ConditionScore, _CountingPoints):
     """100 points where a condition holds that counts pods."""
 
-    @functools.cached_property
-    def _counting(self) -> counted_values.ExpressionOfCounts:
-        return counted_values.ExpressionOfCounts(self.value, self.program.counted)
 
-    def by_domain(
-        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
-    ) -> compared_scores.Numbers:
-        """Return the points by slot, for pods equal to `pod`."""
-        evaluate = functools.partial(_score_nodes, self, state, pod)
-        return counted_values.CountedValues(self._counting, pod.shape, evaluate)
-
-
-class CountingPointwiseScore(_CountingPoints, score.PointwiseScore):
+class CountingPointwiseScore(score.PointwiseScore, _CountingPoints):
     """Points from a number that counts pods, by a fixed scale."""
 
-    @functools.cached_property
-    def _counting(self) -> counted_values.ExpressionOfCounts:
-        return counted_values.ExpressionOfCounts(self.value, self.program.counted)
 
-    def by_domain(
-        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
-    ) -> compared_scores.Numbers:
-        """Return the points by slot, for pods equal to `pod`."""
-        evaluate = functools.partial(_score_nodes, self, state, pod)
-        return counted_values.CountedValues(self._counting, pod.shape, evaluate)
-
-
-class CountingRelativeScore(score.RelativeScore):
+class CountingRelativeScore(score.RelativeScore, _CountingScore):
     """Points from a number that counts pods, by comparison with the other feasible nodes."""
 
-    @functools.cached_property
-    def _counting(self) -> counted_values.ExpressionOfCounts:
-        return counted_values.ExpressionOfCounts(self.value, self.number.program.counted)
-
-    def by_domain(
-        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
-    ) -> compared_scores.Numbers:
-        """Return the numbers by slot, for pods equal to `pod`; a rank needs those of rows."""
-        evaluate = functools.partial(_score_nodes, self, state, pod)
-        is_rank = self.comparison.kind is comparison.ComparisonKind.RANK
-        return counted_values.CountedValues(self._counting, pod.shape, evaluate, by_row=is_rank)
-
-
-def _score_nodes(
-    rule: score.ConditionScore | score.PointwiseScore | score.RelativeScore,
-    state: cycle_state.CycleState,
-    pod: pod_shape.PodInfo,
-    nodes: snapshot.NodeView,
-) -> columns.FloatArray:
-    """Return float64 (n,): the raw scores of the nodes."""
-    return rule.score(state, pod, nodes).astype(np.float64)
+    @property
+    def counted(self) -> Sequence[counted_pods.CountedPods]:
+        """The pods that the score counts."""
+        return self.number.program.counted
 
 
 if TYPE_CHECKING:

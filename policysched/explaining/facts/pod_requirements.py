@@ -85,5 +85,5 @@ def _collect_disable_selectors(
 ) -> Iterator[checked_selector.Selector]:
     """Yield the scopes of the policies that disable a rule."""
     for policy in policies:
-        if any(each.rule == rule.head.name for each in policy.disables):
+        if any(each.rule == rule.head.statement_name for each in policy.disables):
             yield policy.scope.where

@@ -127,9 +127,7 @@ def of_acting(acting: Sequence[scorers.Scorer], cycle: cycles.Cycle) -> Plan:
         numbered,
         _compared_of(compared, cycle),
         [s for s in acting if not (s.adds_up or s.compares)],
-        follows_pods=any(
-            s.plugin.reads.has_own_pods or interface.Reads.PODS in s.plugin.reads for s in compared
-        ),
+        follows_pods=any(s.plugin.reads.has_placed_pods for s in compared),
     )
 
 

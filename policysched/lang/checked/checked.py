@@ -116,6 +116,11 @@ class RuleHead:
     active: activation.RuleActivation | None
     span: source.Span = dataclasses.field(compare=False, repr=False)
 
+    @property
+    def statement_name(self) -> str:
+        """The name by which `disable` turns off all rules of the statement."""
+        return self.name.removesuffix(OTHERWISE)
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class NodeAffinityRule:
@@ -334,7 +339,7 @@ class DisabledRule:
 
     Attributes:
         policy: name of the policy that contains the rule.
-        rule: `RuleHead.name` of the rule.
+        rule: `RuleHead.statement_name` of the rule.
     """
 
     policy: str

@@ -201,6 +201,9 @@ class PolicyPodScope:
     where: Selector
 
 
+EVERY_POD = PolicyPodScope(None, EVERYTHING)
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class PodText:
     """A text that the incoming pod has.

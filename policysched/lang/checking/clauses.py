@@ -66,7 +66,7 @@ class ClauseSet:
         if self.get_clause("during", syntax_clause.TextClause) is None:
             self.env.found.add_error(
                 "PS108",
-                "`otherwise` is the weight outside the times of `during`, which is not there",
+                "`otherwise` needs `during`: it is the weight outside these times",
                 clause.span,
                 help="add `during`, or remove `otherwise`",
             )

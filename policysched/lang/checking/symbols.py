@@ -136,7 +136,7 @@ def collect_symbols(
 def _check_text_version(
     result: parser.ParseResult, found: diagnostic_collector.DiagnosticCollector
 ) -> None:
-    """Report an unknown version, one that is not first, and words that the version has not."""
+    """Report an unknown version, one that is not first, and words of former versions."""
     for index, item in enumerate(result.file.items):
         if not isinstance(item, syntax.Version):
             continue

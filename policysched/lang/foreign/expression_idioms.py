@@ -154,7 +154,7 @@ EXPRESSIONS = (
     _idiom(
         rf"(?:\$\{{?|\b(?:var|local|params?|values)\.)({_NAME})\}}?",
         r"\1",
-        "`$` stands before params only in values of selectors and in queries",
+        "write `$` before a param only in values of selectors and in queries",
     ),
     _idiom(r"\?\s*(?:true|100)\s*:\s*(?:false|0)\b", "", "a condition needs no `?`"),
     _idiom(r"\b(?:100|[Tt]rue)\s+if\s+(.+?)\s+else\s+(?:0|false|False)\b", r"\1"),

@@ -10,7 +10,7 @@ from policysched.lang.diagnostics import diagnostics
 from policysched.lang.parsing import scanner, versions
 
 _NAMESPACE_LABELS = ["in", "namespace", "where"]
-"""Of version 1, after `for pods`: it selects namespaces, but looks as if it selected pods."""
+"""Of version 1, after `for pods` or `for resources`: it selects namespaces by their labels."""
 
 
 class FormerWords(NamedTuple):
@@ -21,7 +21,7 @@ class FormerWords(NamedTuple):
 
 
 def find_namespace_labels(scan: scanner.LexemeScan) -> Iterator[FormerWords]:
-    """Yield each `in namespace where` after `for pods`, with edits to `namespaceSelector`."""
+    """Yield each `in namespace where` after `for pods` or `for resources`, with its replacement."""
     lexemes, span = scan.lexemes, scan.source.span
     for first in range(len(lexemes) - 4):
         words = [each.text.lower() for each in lexemes[first : first + 5]]
@@ -42,14 +42,14 @@ def diagnose_former_words(text: source.SourceText) -> Iterator[diagnostics.Diagn
     """Yield an error for all words that the declared version of a text does not have."""
     scan = scanner.LexemeScan(text)
     number = versions.find_declared_version(scan)
-    if number is None or versions.parse_language_version(number.text) == versions.FIRST:
+    if number is None or versions.parse_language_version(number.text) <= versions.FIRST:
         return
     for former in find_namespace_labels(scan):
         yield diagnostics.Diagnostic(
             "PS110",
             "version 2 of the language has no `in namespace where`",
             former.span,
-            label="this selects namespaces, not pods",
+            label="this selects namespaces by their labels",
             help="write `namespaceSelector`",
             fix=diagnostics.Fix(former.edits, safe=True),
         )

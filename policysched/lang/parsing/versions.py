@@ -1,8 +1,8 @@
 """Handle the version of the language: `version N`, once, before all other items.
 
 A text without this statement has the first version. Texts of all versions load with the meaning
-that they had. Version 2 has one form less: `for pods in namespace where …` looked as if it selected
-pods, and is `for pods namespaceSelector …`, which version 1 has as well.
+that they had. Version 2 removes one form: `for pods in namespace where …` looks as if it selected
+pods; `for pods namespaceSelector …`, which version 1 has as well, replaces it.
 """
 
 from __future__ import annotations

@@ -86,7 +86,7 @@ class EnforcedPolicyRules:
 
     def is_surely_disabled(self, each: checked.Rule, policy: checked.CheckedPolicy) -> bool:
         """Return whether a rule is certainly disabled for all pods of a policy."""
-        disabling = self._disabling.get(each.head.name, ())
+        disabling = self._disabling.get(each.head.statement_name, ())
         return any(scopes.covers_scope(other.scope, policy.scope) for other in disabling)
 
     @staticmethod
@@ -106,7 +106,7 @@ class EnforcedPolicyRules:
         return (place.file, place.start) <= (other_place.file, other_place.start)
 
     def _may_be_disabled(self, each: checked.Rule, policy: checked.CheckedPolicy) -> bool:
-        disabling = self._disabling.get(each.head.name, ())
+        disabling = self._disabling.get(each.head.statement_name, ())
         return any(not scopes.are_scopes_disjoint(other.scope, policy.scope) for other in disabling)
 
 

@@ -1,4 +1,4 @@
-"""The newest samples of metrics on nodes, and whether rules still go by them."""
+"""The newest samples of metrics on nodes, and whether rules still use them."""
 
 from __future__ import annotations
 

@@ -181,12 +181,12 @@ def test_a_wrong_free_amount_gives_a_hint(
 def test_free_amounts_are_read_as_people_write_them(
     demo_url: str, open_page: OpenPage, text: str, shown: str
 ) -> None:
-    """On the map as well, which says what is not asked."""
+    """On the map as well, which says what is not considered."""
     with open_page(demo_url) as opened:
         page = opened.open_view("#/cluster")
         page.fill("input[name=free]", text)
         page.press("input[name=free]", "Enter")
-        page.wait_for_selector("form:has-text('policies, taints and labels are not asked')")
+        page.wait_for_selector("form:has-text('policies, taints and labels are not considered')")
         page.wait_for_function(
             "text => document.querySelector('input[name=free]').value === text", arg=shown
         )

@@ -17,8 +17,7 @@ def iterate_possibly_missing_parts(expr: Typed) -> Iterator[Typed]:
 
     These are metrics, labels read as numbers, limits, values of the pod with which labels are
     compared, counted pods of a topology domain, and divisions (and `mod`) by a value that can be
-    zero. Parts of a fallback are
-    included only if the value that it replaces can be missing.
+    zero. Parts of a fallback are included only if the value that it replaces can be missing.
     """
     match expr:
         case checked_expr.ValueWithFallback(value=value, fallback=fallback):

@@ -8,8 +8,6 @@ from policysched.lang.checking import clauses, number_reading
 from policysched.lang.checking.selectors import check_pod_sets
 from policysched.lang.syntax import kept_parentheses, printing, syntax_expr
 
-_EVERY_POD = checked_selector.PolicyPodScope(None, checked_selector.EVERYTHING)
-
 
 def check_pod_count(
     env: number_reading.NameEnvironment, count: syntax_expr.PodCount
@@ -33,7 +31,7 @@ def check_pod_count(
         if policy is None and env.target is not None:
             _report_self_outside_policy(env, count.pods)
             return None
-        policy = policy or _EVERY_POD  # in a let that is checked on its own
+        policy = policy or checked_selector.EVERY_POD  # in a let that is checked on its own
     text = printing.format_expression(kept_parentheses.strip_parentheses_marks(count))
     return checked_expr.PlacedPodCount(pods, policy, key, text, units.NUMBER, count.span)
 

@@ -46,9 +46,8 @@ def _read_texts(
             "PS102",
             f"`{param.name}` is {'several strings' if is_text else 'a number'}, not one string",
             value.span,
-            help=f"write `In ({value.text})`"
-            if is_text
-            else f"declare it as `param {param.name}: string`",
+            help=f"declare it as `param {param.name}: string`"
+            + (", or use `In` or `NotIn` in a selector of labels" if is_text else ""),
         )
         return None
     return param.texts

@@ -121,7 +121,7 @@ def check_topology_spread(
     taints_policy = own.read_choice("nodeTaintsPolicy", tuple(reversed(vocabulary.NODE_INCLUSION)))
     weight_fine, weight = _check_spread_weight(own, when)
     if when == "ScheduleAnyway" and min_domains is not None:
-        report_unused_spread_clause(own, "minDomains", "DoNotSchedule")
+        _report_unused_spread_clause(own, "minDomains", "DoNotSchedule")
         return None
     if pods is None or topology_key is None or when is None:
         return None
@@ -149,6 +149,9 @@ def _check_spread_weight(own: clauses.ClauseSet, when: str | None) -> tuple[bool
     clause = own.get_clause("weight", syntax_clause.AmountClause)
     if when == "ScheduleAnyway":
         return rule_statements.check_term_weight("preferred", own)
+    if own.get_clause("otherwise", syntax_clause.AmountClause) is not None:
+        _report_unused_spread_clause(own, "otherwise", "ScheduleAnyway")
+        return False, None
     if clause is not None and when is not None:
         own.env.found.add_error(
             "PS301",
@@ -160,7 +163,7 @@ def _check_spread_weight(own: clauses.ClauseSet, when: str | None) -> tuple[bool
     return True, None
 
 
-def report_unused_spread_clause(own: clauses.ClauseSet, keyword: str, when: str) -> None:
+def _report_unused_spread_clause(own: clauses.ClauseSet, keyword: str, when: str) -> None:
     """Report a clause that has an effect only with another `whenUnsatisfiable`."""
     clause = own.get_clause(keyword, syntax_clause.AmountClause)
     if clause is not None:

@@ -16,7 +16,6 @@ from policysched.lang.syntax import syntax, syntax_expr
 from policysched.lang.words import vocabulary
 
 _IN_FORCE = "enforce"
-_EVERY_POD = checked_selector.PolicyPodScope(None, checked_selector.EVERYTHING)
 
 
 def check_policy(
@@ -40,7 +39,7 @@ def check_policy(
     _check_policy_scopes(policy, scopes, env.found, parsed)
     _check_all_profiles(policy, env.found)
     scope = check_pod_sets.check_pod_scope(scopes[0], env) if scopes else None
-    env = dataclasses.replace(env, scope=scope or _EVERY_POD)
+    env = dataclasses.replace(env, scope=scope or checked_selector.EVERY_POD)
     good = tuple(
         rule
         for node in policy.statements
@@ -52,7 +51,7 @@ def check_policy(
         mode=cast("Any", meta.get("mode", _IN_FORCE)),
         description=meta.get("description", ""),
         owner=meta.get("owner", ""),
-        scope=scope or _EVERY_POD,
+        scope=scope or checked_selector.EVERY_POD,
         rules=good,
         disables=_check_disabled_rules(policy, names, env.found),
         span=policy.name.span,
@@ -188,19 +187,6 @@ def _check_disabled_rules(
         elif node.policy.text == policy.name.text:
             found.add_error("PS108", "a policy cannot disable its own rules", node.span)
         else:
-            disabled += [
-                checked.DisabledRule(node.policy.text, name, node.span)
-                for name in _list_rule_names(names.policies[node.policy.text], node.rule.text)
-            ]
+            name = f"{node.policy.text}/{node.rule.text}"
+            disabled.append(checked.DisabledRule(node.policy.text, name, node.span))
     return tuple(disabled)
-
-
-def _list_rule_names(policy: syntax.Policy, given_name: str) -> list[str]:
-    """Return the names of the rules of a statement: two, if its weight depends on the time."""
-    name = f"{policy.name.text}/{given_name}"
-    for node in policy.statements:
-        clauses = {each.keyword: each for each in getattr(node, "clauses", ())}
-        given = clauses.get("as")
-        if isinstance(given, syntax_expr.WordClause) and given.word.text == given_name:
-            return [name, f"{name}{checked.OTHERWISE}"] if "otherwise" in clauses else [name]
-    return [name]

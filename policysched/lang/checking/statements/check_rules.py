@@ -62,9 +62,10 @@ def check_statement(
     own = clauses.ClauseSet(env, key, node.clauses)
     rule = _check_rule(node, rule_statements.RuleStatement(policy, key.split()[0], node, own))
     otherwise = own.read_weight_otherwise()
-    if rule is None:
-        return []
-    return [rule] if otherwise is None else [rule, *_make_rule_outside(rule, otherwise, own)]
+    if rule is None or otherwise is None:
+        return [] if rule is None else [rule]
+    outside = _make_rule_outside(rule, otherwise)
+    return [rule] if outside is None else [rule, outside]
 
 
 def _find_clause_table_key(node: _RuleNode) -> str:
@@ -103,25 +104,20 @@ def _check_rule(node: _RuleNode, statement: rule_statements.RuleStatement) -> ch
             return check_scores.check_score(node, statement.make_rule_head(), statement.own)
 
 
-def _make_rule_outside(
-    rule: checked.Rule, weight: int, own: clauses.ClauseSet
-) -> list[checked.Rule]:
-    """Return the rule that gives `weight` outside the times of a rule with `during`.
+def _make_rule_outside(rule: checked.Rule, weight: int) -> checked.Rule | None:
+    """Return the rule that gives `weight` outside the times of `during`; None after an error.
 
     It has the name of the rule with `.otherwise`, a name that no rule can have in a text.
     """
     active = rule.head.active
     if active is None or isinstance(rule, checked.RejectRule | checked.TolerationRule):
-        return []
-    if rule.weight is None:
-        check_pod_rules.report_unused_spread_clause(own, "otherwise", "ScheduleAnyway")
-        return []
+        return None
     head = dataclasses.replace(
         rule.head,
         name=f"{rule.head.name}{checked.OTHERWISE}",
         active=dataclasses.replace(active, is_outside=True),
     )
-    return [dataclasses.replace(rule, head=head, weight=weight)]
+    return dataclasses.replace(rule, head=head, weight=weight)
 
 
 def _check_node_affinity(

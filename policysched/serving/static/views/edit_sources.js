@@ -44,7 +44,7 @@ export function Kubectl({ drafts, hasError, files, origin, isDemo }) {
 }
 
 function Patches({ patches }) {
-  return html`<p>Save the patch, and run the command below it, which changes the ConfigMap in the cluster; with --dry-run=server it only tries. It fails if somebody else has edited the same text.</p>
+  return html`<p>Save the patch, and run the command below it, which changes the ConfigMap in the cluster; with --dry-run=server it changes nothing. The API server refuses the patch if another user has edited the same text.</p>
     ${patches.map(
       ({ command, file, patch }) => html`<button onClick=${() => download(file, JSON.stringify(patch, null, 2))}>save ${file}</button>
         <${Command} text=${command} />`,

@@ -28,7 +28,7 @@ export function FreeFilter({ cluster, settings, groups, all, change }) {
     ${(free.length > 0 || freeProblem) && html`<button type="button" onClick=${() => change({ free: "" })}>all ${words.node}s</button>`}
     ${countClosed(cluster, known) > 0 && html`<label><input type="checkbox" checked=${isUsable} onChange=${() => change({ usable: isUsable ? "" : "1" })} /> without cordoned, not ready or tainted ${words.node}s</label>`}
     ${freeProblem && html`<span class="error" role="alert">${freeProblem}</span>`}
-    ${isFiltered && html`<span class="quiet">${formatNumber(nodes.length)} of ${formatCount(known.length, words.node)}<${Closed} count=${countClosed(cluster, nodes)} />. This counts free amounts only: policies${isUsable ? "" : ", taints"} and labels are not asked.</span>`}
+    ${isFiltered && html`<span class="quiet">${formatNumber(nodes.length)} of ${formatCount(known.length, words.node)}<${Closed} count=${countClosed(cluster, nodes)} />. This counts free amounts only: policies${isUsable ? "" : ", taints"} and labels are not considered.</span>`}
   </form>`;
 }
 

@@ -11,7 +11,8 @@ export function MetricTrouble({ process }) {
   const [held, skipped] = [true, false].map((holds) => [...new Set(lostRules.filter(({ holdsPods }) => holdsPods === holds).map(({ rule }) => rule))]);
   return html`<p class="error banner" role="alert">▲
     ${downSources.map(({ name, since, problem }) => ` metrics source ${name} is down${since && ` since ${formatTime(since)}`}: ${problem}. `)}
-    ${lostRules.length === 0 ? "Its latest samples count until they are older than maxAge." : `No node has a valid sample of ${metrics.join(", ")}. `}
+    ${downSources.length > 0 && "Samples count until they are older than maxAge. "}
+    ${lostRules.length > 0 && `No node has a valid sample of ${metrics.join(", ")}. `}
     ${skipped.length > 0 && html`These rules are skipped: <${RuleLinks} names=${skipped} />. `}
     ${held.length > 0 && html`Pods wait for these rules: <${RuleLinks} names=${held} />.`}
   </p>`;

@@ -28,7 +28,7 @@ const OUTCOMES = {
 const NODE_LOST = { nodeLost: ["would no longer fit on its present node", "would no longer fit on their present node"] };
 /** The heads of columns, with what they mean. */
 const HEADS = {
-  pod: "the pod; its row has no reason, which is in the table above",
+  pod: "the pod; the table above has the reason",
   now: "the node on which the pod runs",
   from: "the decision with the policies in use",
   to: "the decision with the edited policies",

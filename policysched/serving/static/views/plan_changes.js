@@ -39,7 +39,7 @@ export function ChangedGroups({ job, groups, texts, noun, heads, Row }) {
 }
 
 /**
- * The whole plan in a few rows: how many pods go from one node to another, and because of what.
+ * The whole plan in a few rows: how many pods go from one node to another, and why.
  *
  * @param groups { routes: [{ count, example }], routeCount } of each, of which `routes` are the most frequent
  * @param outcomes the order of the groups

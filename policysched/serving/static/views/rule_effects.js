@@ -1,4 +1,4 @@
-// How much each rule does in a cluster whose decisions nobody counts, such as that of a file.
+// How much each rule does in a cluster without a running scheduler, such as that of a file.
 
 import { html } from "../html.js";
 import { ask } from "../api.js";
