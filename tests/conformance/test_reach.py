@@ -20,6 +20,7 @@ _CLUSTERS = 3000
 
 
 @pytest.mark.e2e
+@pytest.mark.proof
 def test_every_documented_reason_is_reached() -> None:
     """Some cluster gets each listed plugin, code and reason; none gets one that is not listed."""
     listed = set(_ROW.findall(_PAGE.read_text("utf-8")))

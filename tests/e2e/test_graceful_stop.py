@@ -37,7 +37,13 @@ def _bound(plane: control_planes.ControlPlane) -> int:
     return sum(bool(cluster_state.node_name(pod)) for pod in plane.client.pods())
 
 
-@pytest.mark.parametrize("flags", [[], LEASE.flags], ids=["alone", "lease"])
+@pytest.mark.parametrize(
+    "flags",
+    [
+        pytest.param([], id="alone", marks=pytest.mark.proof),
+        pytest.param(LEASE.flags, id="lease"),
+    ],
+)
 def test_it_ends_though_nobody_answers(
     flags: list[str],
     control_plane: control_planes.ControlPlane,

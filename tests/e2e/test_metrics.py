@@ -222,7 +222,13 @@ def _wait_for_event(scene: metrics_scene.Scene, count: int) -> None:
     scene.scheduler.wait_until(lambda: len(scene.events()) >= count)
 
 
-@pytest.mark.parametrize("is_protected", [True, False], ids=["protected", "unprotected"])
+@pytest.mark.parametrize(
+    "is_protected",
+    [
+        pytest.param(True, id="protected"),
+        pytest.param(False, id="unprotected", marks=pytest.mark.proof),
+    ],
+)
 def test_a_burst_between_two_scrapes(play: Play, is_protected: bool) -> None:
     """500 pods, 100 nearly equal nodes, no new sample: `placed adds` keeps them even.
 

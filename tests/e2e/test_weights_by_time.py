@@ -27,7 +27,9 @@ policy times {
 """
 
 
-@pytest.mark.parametrize("now, node", [(True, "ssd-0"), (False, "hdd-0")])
+@pytest.mark.parametrize(
+    "now, node", [(True, "ssd-0"), pytest.param(False, "hdd-0", marks=pytest.mark.proof)]
+)
 def test_the_time_chooses_the_weight(
     control_plane: control_planes.ControlPlane,
     namespace: str,

@@ -133,6 +133,7 @@ async def _has_a_window_at_once(server: prometheus.Prometheus) -> bool:
         return _is_equal(scheduler, server, "load{}", late_seconds=2.0)
 
 
+@pytest.mark.proof
 @asynchronous
 async def test_a_window_goes_on_after_a_restart_as_if_there_had_been_none(
     tmp_path: pathlib.Path,

@@ -55,6 +55,7 @@ def test_there_are_some() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.proof
 def test_none_backtracks_for_long(tmp_path: pathlib.Path) -> None:
     """All of them together are done within the CPU time that a quadratic one would take alone."""
     done = confined.python("-c", _PROGRAM, folder=tmp_path)

@@ -112,6 +112,7 @@ def test_policies_are_reloaded_whole_or_not_at_all(
 
 
 @pytest.mark.e2e
+@pytest.mark.proof
 def test_clusters_come_and_go_while_metrics_are_read(
     karmada_plane: control_planes.ControlPlane, tmp_path: pathlib.Path
 ) -> None:

@@ -191,6 +191,7 @@ def test_a_fix_joins_no_words(rule: str) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.proof
 def test_no_fix_of_the_mistakes_joins_words() -> None:
     """Nor do the fixes of the mistakes, without some of their characters and blanks."""
     rng = Random(18)

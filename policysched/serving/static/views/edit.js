@@ -69,8 +69,8 @@ function Drafts({ policies, origin, isDemo, file, line }) {
               onEdits=${(edits) => drafts.applyTo(findings.texts, edits)}
               onPlan=${startPlan}
             />`}
-        <${FindingCount} findings=${findings} />
         <${Buttons} name=${name} edited=${edited} hasError=${hasError} drafts=${drafts} files=${policies.files} origin=${origin} isDemo=${isDemo} startPlan=${startPlan} />
+        <${FindingCount} findings=${findings} />
         <${Sources} names=${edited.length > 1 ? edited : [name]} files=${policies.files} origin=${origin} isDemo=${isDemo} />
       </div>
       <${PlanReport} plan=${plan} isOld=${plan !== null && listEdited(plan.texts, texts).length > 0} />
