@@ -18,11 +18,11 @@ from policysched.observability.live_page import (
     decision_rows,
     explain_page,
     lead_counts,
-    lost_rules,
     map_page,
     node_page,
     queue_page,
     rule_counts,
+    rules_without_samples,
 )
 from policysched.reload import state as states
 from policysched.reload import version_log
@@ -41,7 +41,9 @@ def add_page_data(joined: context.ProcessComponents) -> None:
     leads = lead_counts.LeadCounts(scheduler.decisions)
     scheduler.decisions.end_listeners.append(counts.count_attempt)
     joined.policies.listeners.append(lambda event: _reset_counts(counts, event))
-    lost = lost_rules.LostRules(lambda: joined.profiles.current.by_name, scheduler.events.pods)
+    lost = rules_without_samples.RulesWithoutSamples(
+        lambda: joined.profiles.current.by_name, scheduler.events.pods
+    )
     scheduler.decisions.listeners.append(lost.record_skipped_rules)
     versions = _make_version_log(joined)
     status = _StatusPage(joined, versions, lost, started_at)
@@ -156,7 +158,7 @@ class _StatusPage:
         self,
         joined: context.ProcessComponents,
         versions: version_log.VersionLog,
-        lost: lost_rules.LostRules,
+        lost: rules_without_samples.RulesWithoutSamples,
         started_at: str,
     ) -> None:
         self._joined = joined
@@ -191,7 +193,7 @@ class _StatusPage:
             decisions=joined.scheduler.decisions.ended_count,
             generation=self._compute_generation(),
             down_sources=_list_down_sources(joined),
-            lost_rules=self._lost.list_lost_rules(cache.snapshot()),
+            rules_without_samples=self._lost.list_rules_without_samples(cache.snapshot()),
         )
 
     def _compute_generation(self) -> int:

@@ -34,7 +34,7 @@ class RefusedVersion(msgspec.Struct, frozen=True, rename="camel"):
     errors: str
 
 
-class LostRule(msgspec.Struct, frozen=True, rename="camel"):
+class RuleWithoutSamples(msgspec.Struct, frozen=True, rename="camel"):
     """A rule without a valid sample of a metric on any node.
 
     Attributes:
@@ -80,7 +80,7 @@ class StatusDocument(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
         decisions: number of ended scheduling attempts since the start.
         generation: increases with every change of nodes, pods, queues, samples and policies.
         down_sources: the metrics sources that do not answer.
-        lost_rules: the rules that are skipped, or for which pods wait, for lack of samples.
+        rules_without_samples: the rules that are skipped, or for which pods wait.
     """
 
     form: int
@@ -104,7 +104,7 @@ class StatusDocument(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     decisions: int
     generation: int
     down_sources: list[DownSource] = []
-    lost_rules: list[LostRule] = []
+    rules_without_samples: list[RuleWithoutSamples] = []
 
 
 class DecisionRow(msgspec.Struct, frozen=True, array_like=True):
@@ -470,8 +470,7 @@ class ExplainDocument(msgspec.Struct, frozen=True, rename="camel", kw_only=True)
         totals: for each node its points; None if the pod does not fit.
         rules: the scores that `points` of `ranking` list in the same order.
         ranking: the 32 best nodes.
-        lost_rules: the rules for this pod that are skipped, or for which it waits, for lack of
-            samples.
+        rules_without_samples: the rules for this pod that are skipped, or for which it waits.
     """
 
     pod: str
@@ -491,4 +490,4 @@ class ExplainDocument(msgspec.Struct, frozen=True, rename="camel", kw_only=True)
     totals: list[int | float | None]
     rules: list[ScoreWeight]
     ranking: list[RankedNode]
-    lost_rules: list[LostRule] = []
+    rules_without_samples: list[RuleWithoutSamples] = []

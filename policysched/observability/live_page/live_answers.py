@@ -131,6 +131,11 @@ class LiveAnswers:
         wait_seconds = query_parameters.parse_count(
             query, "wait", most=decision_rows.MOST_WAIT_SECONDS
         )
+        return await self._read_decisions(after, wait_seconds)
+
+    async def _read_decisions(
+        self, after: int = 0, wait_seconds: int = 0
+    ) -> debug_forms.RowsDocument:
         asked = {"form": decision_rows.FORM, "after": str(after), "wait": str(wait_seconds)}
         return await self._read(decision_page.PATH, debug_forms.RowsDocument, asked, wait_seconds)
 
@@ -226,17 +231,23 @@ class LiveAnswers:
         return await self._read(debug_forms.EXPLAIN_PATH, debug_forms.ExplainDocument, asked)
 
     async def _make_search(self, query: http_server.QueryParameters) -> dict[str, Any]:
-        """Return waiting pods, nodes and rules; other pods are found by their whole name."""
+        """Return waiting and recently decided pods, nodes and rules.
+
+        Other pods are found by their whole name.
+        """
         text = query.get_one("text")
-        waiting, _, rules = await asyncio.gather(
-            self._read_queue(), self._read_map(), self._read_rules()
+        waiting, latest, _, rules = await asyncio.gather(
+            self._read_queue(), self._read_decisions(), self._read_map(), self._read_rules()
         )
         matches = name_matches.find_all_matches(
             text,
-            pods=[
-                *(each.pod for each in waiting.pods),
-                *(each.pod for each in waiting.unserved),
-            ],
+            pods=dict.fromkeys(
+                (
+                    *(each.pod for each in waiting.pods),
+                    *(each.pod for each in waiting.unserved),
+                    *(each.pod for each in latest.rows),
+                )
+            ),
             nodes=[] if self._nodes is None else self._nodes.names,
             rules=(rule.name for profile in rules.profiles for rule in profile.rules),
         )

@@ -15,7 +15,11 @@ from policysched.cluster import snapshot
 from policysched.compiler.rules import base
 from policysched.framework import explanation, runtime, status
 from policysched.framework.scoring import score_table
-from policysched.observability.live_page import cluster_columns, filter_funnel, lost_rules
+from policysched.observability.live_page import (
+    cluster_columns,
+    filter_funnel,
+    rules_without_samples,
+)
 
 _FITS = -1
 _BEST_NODES = 32
@@ -38,7 +42,9 @@ def describe_explanation(
         "feasible": found.feasible_count,
         "best": found.best[:_MOST_NAMES],
         "bestCount": len(found.best),
-        "lostRules": lost_rules.MetricRules(framework.profile).list_lost(snap, lambda: info.shape),
+        "rulesWithoutSamples": rules_without_samples.MetricRules(framework.profile).list_lost(
+            snap, lambda: info.shape
+        ),
         **_describe_rejections(framework, found, snap),
         **_describe_points(framework, found.scores, snap),
     }

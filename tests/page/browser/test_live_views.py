@@ -101,6 +101,16 @@ def test_an_unknown_pod_says_so(
         page.wait_for_selector("main:has-text('Its records begin at 5 Jan 2026')")
 
 
+def test_a_placed_pod_is_found_by_a_part_of_its_name(
+    scheduler: running_scheduler.RunningScheduler, follow: Follow, open_page: OpenPage
+) -> None:
+    """Among the latest decisions; the scheduler does not list the pods of the cluster."""
+    with follow(scheduler) as url, open_page(url) as opened:
+        page = opened.open_view("#/decisions")
+        page.fill("#find", "fault/b")
+        page.wait_for_selector("#matches li:has-text('default/b')")
+
+
 def test_a_record_counts_the_nodes_of_each_filter(
     scheduler: running_scheduler.RunningScheduler, follow: Follow, open_page: OpenPage
 ) -> None:
@@ -371,7 +381,7 @@ def test_a_listing_without_policies_does_not_deny_the_profile_of_the_scheduler(
         own = {"requests": {}, "owner": "", "facts": {}, "schedulerName": name}
         lost = {"rule": "web/hot", "profile": name, "metric": "busy", "holdsPods": False}
         own["missingProfile"] = "no profile serves it"
-        route.fulfill(response=answer, json={**answer.json(), **own, "lostRules": [lost]})
+        route.fulfill(response=answer, json={**answer.json(), **own, "rulesWithoutSamples": [lost]})
 
     with follow(scheduler) as url, open_page(url, has_failures=True) as opened:
         opened.page.route("**/api/status", add_listing)
@@ -452,7 +462,7 @@ def test_lost_metrics_are_said_in_every_view(
         answer["downSources"] = [
             {"name": "main", "since": "2026-01-05T12:00:00Z", "problem": "connection refused"}
         ]
-        answer["lostRules"] = [
+        answer["rulesWithoutSamples"] = [
             {"rule": name, "profile": "web", "metric": "busy", "holdsPods": holds}
             for name, holds in (("web/hot", False), ("web/cool", False), ("ml/hot", True))
         ]

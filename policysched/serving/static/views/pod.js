@@ -37,7 +37,7 @@ export function PodView({ pod, options, generation, notes = null, records = null
     <h1>${breakName(answer.pod)}</h1>
     ${notes}
     <${Summary} answer=${answer} isServed=${profiles.includes(answer.schedulerName)} />
-    <${LostRules} rules=${answer.lostRules} />
+    <${RulesWithoutSamples} rules=${answer.rulesWithoutSamples} />
     <${Facts} answer=${answer} />
     <${Copy} pod=${pod} generation=${generation} />
     <${Funnel} answer=${answer} />
@@ -49,7 +49,7 @@ export function PodView({ pod, options, generation, notes = null, records = null
 }
 
 /** Names the rules that could not act, because no node has a valid sample of their metric. */
-export function LostRules({ rules = [] }) {
+export function RulesWithoutSamples({ rules = [] }) {
   return rules.map(({ rule, metric, holdsPods }) => html`<p class="warning">${holdsPods ? "waits for" : "without"} <${RejectedBy} by=${rule} />: no node has a valid sample of ${metric}${holdsPods ? "" : ", so this rule is skipped"}</p>`);
 }
 

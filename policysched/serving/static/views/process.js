@@ -29,7 +29,7 @@ export function ProcessBanners({ status }) {
       ▲ ${process.refused.hash ? `version ${process.refused.hash}` : "the current content of the policies"} is refused:${" "}
       ${describeFirstError(process.refused.errors)} <a href=${makeAddress(["versions"])}>details</a>
     </p>`}
-    ${process?.downSources.length + process?.lostRules.length > 0 && html`<${MetricTrouble} process=${process} />`}
+    ${process?.downSources.length + process?.rulesWithoutSamples.length > 0 && html`<${MetricTrouble} process=${process} />`}
     ${process?.isFrozen && html`<p class="warning banner">reloads are frozen: other versions of the policies are held back</p>`}
   `;
 }

@@ -7,7 +7,7 @@ import { Waiting, useAnswer } from "../loading.js";
 import { computeSpread, formatAge, formatCount, formatDifference, formatMoment, formatNumber, formatTime } from "../numbers.js";
 import { makeAddress, makeNodeAddress } from "../routes.js";
 import { Links, RejectedBy, breakName, getSourceName } from "./links.js";
-import { Funnel, LostRules, PodView } from "./pod.js";
+import { Funnel, RulesWithoutSamples, PodView } from "./pod.js";
 import { Points } from "./points.js";
 import { QueuePlace } from "./queue.js";
 import { TableRegion } from "./tables.js";
@@ -75,7 +75,7 @@ function Now({ pod, status }) {
       fits on ${formatNumber(answer.feasible)} of ${formatCount(answer.nodeCount, "node")} ·${" "}
       <a href=${makeAddress(["cluster"], { pod })}>on the map</a>
     </p>
-    <${LostRules} rules=${answer.lostRules} />
+    <${RulesWithoutSamples} rules=${answer.rulesWithoutSamples} />
     <${Funnel} answer=${answer} />
     ${answer.ranking.length > 0 && html`<${Points} answer=${answer} />`}`;
 }

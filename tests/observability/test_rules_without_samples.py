@@ -12,7 +12,7 @@ import pytest
 
 from policysched.cluster.pods import pod_shape
 from policysched.framework import profile, runtime
-from policysched.observability.live_page import lost_rules, node_samples, pod_verdicts
+from policysched.observability.live_page import node_samples, pod_verdicts, rules_without_samples
 from policysched.serving import json_answers
 from tests import builders, report_schemas
 from tests.compiler import desk
@@ -53,17 +53,19 @@ def _get_profiles(scene: desk.Desk) -> Mapping[str, profile.Profile]:
     }
 
 
-def _make_lost_rules(scene: desk.Desk, app: str) -> lost_rules.LostRules:
+def _make_rules_without_samples(
+    scene: desk.Desk, app: str
+) -> rules_without_samples.RulesWithoutSamples:
     profiles = _get_profiles(scene)
     pod = scene.shapes.make_pod_info(desk.pod(app=app).build())
-    return lost_rules.LostRules(lambda: profiles, _Pods(pod))
+    return rules_without_samples.RulesWithoutSamples(lambda: profiles, _Pods(pod))
 
 
 def test_rules_are_lost_while_no_node_has_a_valid_sample() -> None:
     """Of each profile, with whether pods wait for them."""
     scene = _make_desk()
-    lost = _make_lost_rules(scene, "web")
-    found = lost.list_lost_rules(scene.cache.snapshot())
+    lost = _make_rules_without_samples(scene, "web")
+    found = lost.list_rules_without_samples(scene.cache.snapshot())
     assert [(each.rule, each.profile, each.metric, each.holds_pods) for each in found] == [
         ("hot/too-hot", "skips", "busy", False),
         ("hot/low-busy", "skips", "busy", False),
@@ -71,9 +73,9 @@ def test_rules_are_lost_while_no_node_has_a_valid_sample() -> None:
         ("hot/low-busy", "holds", "busy", True),
     ]
     scene.sample("busy", n1=0.5)
-    assert lost.list_lost_rules(scene.cache.snapshot()) == []
+    assert lost.list_rules_without_samples(scene.cache.snapshot()) == []
     scene.clock.advance(121.0)
-    assert len(lost.list_lost_rules(scene.cache.snapshot())) == 4
+    assert len(lost.list_rules_without_samples(scene.cache.snapshot())) == 4
 
 
 @pytest.mark.parametrize(
@@ -90,7 +92,7 @@ def test_a_record_has_the_skipped_rules_of_its_pod(
     """Not those of policies for other pods; a pod that is held has a reason instead."""
     scene = _make_desk()
     decision: Any = SimpleNamespace(scheduler_name=name, uid="u", skipped_rules=())
-    lost = _make_lost_rules(scene, app)
+    lost = _make_rules_without_samples(scene, app)
     lost.record_skipped_rules(decision, None, scene.cache.snapshot())  # type: ignore[arg-type]  # it reads no result
     assert decision.skipped_rules == skipped
 
@@ -126,13 +128,13 @@ def test_a_sample_says_whether_rules_go_by_it(
     assert node_samples.list_valid_values(table, metric, names, builders.EPOCH) == valid
 
 
-def test_an_explanation_names_the_lost_rules_of_the_pod() -> None:
+def test_an_explanation_names_the_rules_without_samples_of_the_pod() -> None:
     """In the form of the page, which `run` and `ui` share."""
     scene = _make_desk()
     framework = runtime.Framework(_get_profiles(scene)["skips"], None)
     pod = scene.shapes.make_pod_info(desk.pod(app="web").build())
     snap = scene.cache.snapshot()
     found = pod_verdicts.describe_explanation(framework, framework.explain_pod(pod, snap), snap)
-    assert [each.rule for each in found["lostRules"]] == ["hot/too-hot", "hot/low-busy"]
+    assert [each.rule for each in found["rulesWithoutSamples"]] == ["hot/too-hot", "hot/low-busy"]
     answer = json_answers.make_json_answer({"placedOn": None, **found})
     report_schemas.check_report(orjson.loads(answer.body), "page-explain")

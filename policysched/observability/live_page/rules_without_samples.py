@@ -39,7 +39,7 @@ class MetricRules:
 
     def list_lost(
         self, snap: snapshot.Snapshot, find_shape: Callable[[], pod_shape.PodShape | None]
-    ) -> list[debug_forms.LostRule]:
+    ) -> list[debug_forms.RuleWithoutSamples]:
         """Return the rules without a valid sample of a metric on any node.
 
         Args:
@@ -52,14 +52,14 @@ class MetricRules:
         shape = find_shape() if found else None
         state = cycle_state.CycleState()
         return [
-            debug_forms.LostRule(rule.head.name, self._name, metric, self.holds_pods)
+            debug_forms.RuleWithoutSamples(rule.head.name, self._name, metric, self.holds_pods)
             for rule, metric in found
             if shape is None or rule.applies_to(state, shape, snap)
         ]
 
 
-class LostRules:
-    """Finds the lost rules of all profiles, and records them with each decision."""
+class RulesWithoutSamples:
+    """Finds the rules without samples of all profiles, and records them with each decision."""
 
     def __init__(
         self, get_profiles: Callable[[], Mapping[str, profile.Profile]], pods: ports.PodLookup
@@ -69,7 +69,9 @@ class LostRules:
         self._pods = pods
         self._known: dict[str, tuple[profile.Profile, MetricRules]] = {}
 
-    def list_lost_rules(self, snap: snapshot.Snapshot) -> list[debug_forms.LostRule]:
+    def list_rules_without_samples(
+        self, snap: snapshot.Snapshot
+    ) -> list[debug_forms.RuleWithoutSamples]:
         """Return the rules of all profiles that have lost a metric at the time of `snap`."""
         return [
             each
