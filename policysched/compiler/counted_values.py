@@ -112,38 +112,56 @@ class CountedValues:
         elif self._varies:
             self._write(np.arange(snap.size), snap)
         elif changed and self._is_by_domain:
-            self._look_up({slot for _, slots in changed for slot in slots}, snap)
+            self._look_up(list({slot for _, slots in changed for slot in slots}), snap)
         elif changed:
             self._write(_find_rows(changed), snap)
 
     def _begin(self, snap: snapshot.Snapshot) -> None:
         """Calculate all values; nobody reads the one of a slot without rows."""
         if self._is_by_domain:
-            found = self._find_domains(snap)
-            self.slot_of_row, self._node_of_slot = found.slots, _find_first_rows(found)
+            self._begin_domains(self._find_domains(snap), snap)
         else:
-            self.slot_of_row, self._node_of_slot = None, np.arange(snap.size)
-        self.values = np.zeros((1, len(self._node_of_slot)))
-        if snap.size:
-            self.values[0] = self._evaluate(snap.view_rows(self._node_of_slot))
+            self.slot_of_row = None
+            self.values = np.zeros((1, snap.size))
+            if snap.size:
+                self.values[0] = self._evaluate(snap.view_rows(np.arange(snap.size)))
         self.changes.note_everything_changed()
 
-    def _look_up(self, slots: Iterable[int], snap: snapshot.Snapshot) -> None:
-        """Replace the values of a few domains by those that follow from their counts."""
+    def _begin_domains(self, found: domains.Domains, snap: snapshot.Snapshot) -> None:
+        """Calculate the values of all domains: most have no counted pods, and thus the same."""
+        self.slot_of_row, self._node_of_slot = found.slots, found.first_rows
+        is_occupied = np.logical_or.reduce([each.totals != 0 for each in self._counts])
+        empty = (self._counts[0].present & ~is_occupied).nonzero()[0]
+        self.values = np.zeros((1, found.count + 1))
+        self.values[0, empty] = self._find_values(empty[:1].tolist(), snap)
+        occupied = is_occupied.nonzero()[0]
+        self.values[0, occupied] = self._find_values(occupied.tolist(), snap)
+        if not found.slots.all():
+            self.values[0, 0] = self._evaluate(snap.view_rows(self._node_of_slot[:1])).item(0)
+
+    def _look_up(self, slots: Sequence[int], snap: snapshot.Snapshot) -> None:
+        """Replace the values of a few domains."""
         others = []
-        for slot in slots:
-            counts = tuple([each.totals.item(slot) for each in self._counts])
-            value = self._known.get(counts)
-            if value is None:
-                node = snap.view_rows(self._node_of_slot[slot : slot + 1])
-                if len(self._known) > _MAX_KNOWN:
-                    self._known.clear()
-                value = self._known[counts] = self._evaluate(node).item(0)
+        for slot, value in zip(slots, self._find_values(slots, snap), strict=True):
             if value != self.values.item(0, slot):
                 self.values[0, slot] = value
                 others.append(slot)
         if others:
             self.changes.note_changed_items(others)
+
+    def _find_values(self, slots: Sequence[int], snap: snapshot.Snapshot) -> list[float]:
+        """Return the values of domains with nodes, which follow from their counts."""
+        counts = [tuple([each.totals.item(slot) for each in self._counts]) for slot in slots]
+        known = self._known
+        if len(known) > _MAX_KNOWN:
+            known.clear()
+        unknown = {
+            each: slot for slot, each in zip(slots, counts, strict=True) if each not in known
+        }
+        if unknown:
+            nodes = snap.view_rows(self._node_of_slot[list(unknown.values())])
+            known.update(zip(unknown, self._evaluate(nodes).tolist(), strict=True))
+        return [known[each] for each in counts]
 
     def _write(self, rows: npt.NDArray[np.intp], snap: snapshot.Snapshot) -> None:
         """Calculate the values of rows anew."""
@@ -194,10 +212,3 @@ def _find_rows(
         (counts.domains.slots == slot).nonzero()[0] for counts, slots in changed for slot in slots
     ]
     return found[0] if len(found) == 1 else np.unique(np.concatenate(found))
-
-
-def _find_first_rows(found: domains.Domains) -> npt.NDArray[np.intp]:
-    """Return intp (D + 1,): a row of each domain, entry 0 for none; 0 where there is no row."""
-    rows = np.zeros(found.count + 1, np.intp)
-    rows[found.slots[::-1]] = np.arange(len(found.slots))[::-1]
-    return rows

@@ -90,7 +90,10 @@ class DomainCounts:
         return changed
 
     def _count(self, snap: snapshot.Snapshot) -> None:
-        self.totals = self.domains.sums(self._column.get_counts(snap.size))
+        if self._column.generation:
+            self.totals = self.domains.sums(self._column.get_counts(snap.size))
+        else:  # no pod was ever counted, as for the first pod of its kind
+            self.totals = np.zeros(self.domains.count + 1)
         self._total_of = self.totals.data
 
 

@@ -6,8 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from policysched.cluster import count_column
-from policysched.cluster.counters import count_columns_by_label, pod_counts
+from policysched.cluster.counters import count_columns_by_label, placed_shapes, pod_counts
 from policysched.cluster.objects import selectors
+from policysched.cluster.pods import pod_shape
 from tests import builders
 
 KEYS = ("app", "tier")
@@ -55,6 +56,58 @@ def test_what_requires_another_label_is_not_looked_at() -> None:
         condition for _, condition in kept.find_candidate_columns({"app": "web", "env": "prod"})
     ]
     assert found == ["any", "web", "prod"]
+
+
+@given(
+    st.lists(LABELS, max_size=8),
+    st.lists(LABELS, max_size=4),
+    st.sets(st.integers(0, 11)),
+    st.lists(SELECTORS, min_size=1, max_size=4),
+)
+def test_whatever_a_selector_matches_is_a_candidate_once(
+    early: list[dict[str, str]],
+    late: list[dict[str, str]],
+    gone: set[int],
+    asked: list[selectors.Selector],
+) -> None:
+    """Shapes are found whether they came before or after the label was first asked for."""
+    shapes = pod_shape.PodShapeCache()
+    placed = placed_shapes.PlacedShapes()
+    groups: dict[int, placed_shapes.PlacedPodsOfShape] = {}
+
+    def place(labels: dict[str, str]) -> None:
+        shape = shapes.make_pod_info(builders.make_pod("p").labels(**labels).build()).shape
+        if placed.find(shape) is None:
+            group = placed_shapes.PlacedPodsOfShape(shape, {}, {}, [], [], [], [])
+            groups[shape.index] = group
+            placed.add(group)
+
+    for labels in early:
+        place(labels)
+    for selector in asked:
+        list(placed.find_candidates(selector))
+    for labels in late:
+        place(labels)
+    for number, index in enumerate(list(groups)):
+        if number in gone:
+            placed.remove(groups.pop(index))
+    for selector in asked:
+        found = [group.shape.index for group in placed.find_candidates(selector)]
+        assert len(set(found)) == len(found)
+        matching = {i for i, group in groups.items() if selector.matches(group.shape.labels)}
+        assert matching <= set(found) <= groups.keys()
+
+
+def test_shapes_are_found_by_the_rarest_label() -> None:
+    """Of two labels that a selector requires, the one counts that fewer shapes have."""
+    shapes, placed = pod_shape.PodShapeCache(), placed_shapes.PlacedShapes()
+    for tenant in "abc":
+        pod = builders.make_pod(tenant).labels(app="web", tenant=tenant).build()
+        shape = shapes.make_pod_info(pod).shape
+        placed.add(placed_shapes.PlacedPodsOfShape(shape, {}, {}, [], [], [], []))
+    selector = selectors.from_match_labels({"app": "web", "tenant": "b"})
+    (found,) = placed.find_candidates(selector)
+    assert found.shape.labels["tenant"] == "b"
 
 
 @given(LABELS)

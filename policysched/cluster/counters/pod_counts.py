@@ -9,7 +9,9 @@ sums it by domain. There are two kinds of columns:
 - *owned*: pods that have a term themselves (their anti-affinity repels later pods, their
   preferred terms attract or repel them).
 
-Placed pods are grouped by shape, so a query is evaluated once for each shape, not for each pod.
+Placed pods are grouped by shape, so a query is evaluated once for each shape, not for each pod. The
+labels that queries require are indexed on both sides: a new query is evaluated only for the shapes
+that have its labels, and a new shape only for the queries that accept its labels.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from typing import Protocol, TypeAlias
 
 from policysched.cluster import count_column
-from policysched.cluster.counters import count_columns_by_label
+from policysched.cluster.counters import count_columns_by_label, placed_shapes
 from policysched.cluster.objects import selectors
 from policysched.cluster.pods import pod_shape
 
@@ -124,42 +126,6 @@ class TermKind(enum.Enum):
     PREFERRED = enum.auto()
 
 
-@dataclasses.dataclass(slots=True)
-class _PlacedPodsOfShape:
-    """The placed pods of one shape, and the columns in which they count.
-
-    Attributes:
-        columns: columns that count terminating pods.
-        spread_columns: columns of `NonTerminatingPodsInNamespace`, which do not count them.
-        live_only_columns: columns of all other queries that do not count them.
-        supposed_columns: columns of `HypotheticalPodsInNamespace`.
-    """
-
-    shape: pod_shape.PodShape
-    live_rows: dict[int, int]
-    terminating_rows: dict[int, int]
-    columns: list[count_column.CountColumn]
-    spread_columns: list[count_column.CountColumn]
-    live_only_columns: list[count_column.CountColumn]
-    supposed_columns: list[count_column.CountColumn]
-
-    @property
-    def is_empty(self) -> bool:
-        return not self.live_rows and not self.terminating_rows
-
-    def change_row_counts(self, rows: Sequence[int], change: int, *, is_terminating: bool) -> None:
-        by_row = self.terminating_rows if is_terminating else self.live_rows
-        for row in rows:
-            by_row[row] = by_row.get(row, 0) + change
-            if by_row[row] == 0:
-                del by_row[row]
-
-    def list_what_if_columns(self, *, is_terminating: bool) -> list[count_column.CountColumn]:
-        """Return the columns that change when a what-if adds or removes a pod."""
-        found = self.columns + self.spread_columns + self.supposed_columns
-        return found if is_terminating else found + self.live_only_columns
-
-
 OwnedTerms: TypeAlias = dict[pod_shape.WeightedAffinityTerm, count_column.CountColumn]
 _TermsByLabel = count_columns_by_label.CountColumnsByRequiredLabel[pod_shape.WeightedAffinityTerm]
 
@@ -170,7 +136,7 @@ class PodCounts:
     def __init__(self) -> None:
         """Start without placed pods."""
         self._namespaces: dict[str, Mapping[str, str]] = {}
-        self._placements: dict[int, _PlacedPodsOfShape] = {}
+        self._placements = placed_shapes.PlacedShapes()
         self._queries: OrderedDict[PodQuery, count_column.CountColumn] = OrderedDict()
         self._queries_by_label = count_columns_by_label.CountColumnsByRequiredLabel[PodQuery]()
         self._owned: dict[TermKind, OwnedTerms] = {kind: {} for kind in TermKind}
@@ -185,14 +151,14 @@ class PodCounts:
 
     def add(self, info: pod_shape.PodInfo, row: int) -> None:
         """Count a placed pod on `row`."""
-        placement = self._placements.get(info.shape.index)
+        placement = self._placements.find(info.shape)
         if placement is None:
             placement = self._add_placed_shape(info.shape)
         self._apply_pod_change(placement, row, 1, is_terminating=info.is_terminating)
 
     def remove(self, info: pod_shape.PodInfo, row: int) -> None:
         """Subtract a pod that `add` counted with the same `info`."""
-        placement = self._placements[info.shape.index]
+        placement = self._placements.get(info.shape)
         self._apply_pod_change(placement, row, -1, is_terminating=info.is_terminating)
         self._drop_if_empty(placement)
 
@@ -208,7 +174,7 @@ class PodCounts:
         for info, row in pods:
             together.setdefault((info.shape, info.is_terminating), []).append(row)
         for (shape, is_terminating), rows in together.items():
-            placement = self._placements.get(shape.index)
+            placement = self._placements.find(shape)
             if placement is None:
                 placement = self._add_placed_shape(shape)
             placement.change_row_counts(rows, change, is_terminating=is_terminating)
@@ -217,17 +183,22 @@ class PodCounts:
 
     def forget_unplaced_shape(self, shape: pod_shape.PodShape) -> None:
         """Drop a shape that has no placed pods; call it after all what-if changes are undone."""
-        placement = self._placements.get(shape.index)
+        placement = self._placements.find(shape)
         if placement is not None:
             self._drop_if_empty(placement)
 
-    def _drop_if_empty(self, placement: _PlacedPodsOfShape) -> None:
+    def _drop_if_empty(self, placement: placed_shapes.PlacedPodsOfShape) -> None:
         if placement.is_empty:
-            del self._placements[placement.shape.index]
+            self._placements.remove(placement)
             self._remove_owned_terms(placement.shape)
 
     def _apply_pod_change(
-        self, placement: _PlacedPodsOfShape, row: int, change: int, *, is_terminating: bool
+        self,
+        placement: placed_shapes.PlacedPodsOfShape,
+        row: int,
+        change: int,
+        *,
+        is_terminating: bool,
     ) -> None:
         """Count a pod on a row (`change` 1) or subtract it (-1), in all columns of its shape."""
         by_row = placement.terminating_rows if is_terminating else placement.live_rows
@@ -244,12 +215,14 @@ class PodCounts:
             for column in placement.live_only_columns:
                 column.add(row, change)
 
-    def _add_placed_shape(self, shape: pod_shape.PodShape) -> _PlacedPodsOfShape:
-        placement = _PlacedPodsOfShape(shape, {}, {}, self._add_owned_terms(shape), [], [], [])
+    def _add_placed_shape(self, shape: pod_shape.PodShape) -> placed_shapes.PlacedPodsOfShape:
+        placement = placed_shapes.PlacedPodsOfShape(
+            shape, {}, {}, self._add_owned_terms(shape), [], [], []
+        )
         for column, query in self._queries_by_label.find_candidate_columns(shape.labels):
             if query.matches(shape, self._namespaces):
                 _select_columns_for_query(placement, query).append(column)
-        self._placements[shape.index] = placement
+        self._placements.add(placement)
         return placement
 
     # --- queries ----------------------------------------------------------------------------------
@@ -261,7 +234,7 @@ class PodCounts:
             self._queries.move_to_end(query)
             return column
         column = count_column.CountColumn()
-        for placement in self._placements.values():
+        for placement in self._placements.find_candidates(query.selector):
             if query.matches(placement.shape, self._namespaces):
                 _select_columns_for_query(placement, query).append(column)
                 _add_placed_pods_to_column(column, placement, query)
@@ -275,7 +248,7 @@ class PodCounts:
         column = self._queries.pop(query)
         self._queries_by_label.remove(column)
         column.is_current = False
-        for placement in self._placements.values():
+        for placement in self._placements.find_candidates(query.selector):
             columns = _select_columns_for_query(placement, query)
             if any(c is column for c in columns):
                 columns.remove(column)
@@ -351,7 +324,7 @@ class PodCounts:
 
 
 def _select_columns_for_query(
-    placement: _PlacedPodsOfShape, query: PodQuery
+    placement: placed_shapes.PlacedPodsOfShape, query: PodQuery
 ) -> list[count_column.CountColumn]:
     if isinstance(query, HypotheticalPodsInNamespace):
         return placement.supposed_columns
@@ -362,7 +335,7 @@ def _select_columns_for_query(
 
 
 def _add_placed_pods_to_column(
-    column: count_column.CountColumn, placement: _PlacedPodsOfShape, query: PodQuery
+    column: count_column.CountColumn, placement: placed_shapes.PlacedPodsOfShape, query: PodQuery
 ) -> None:
     if isinstance(query, HypotheticalPodsInNamespace):
         return

@@ -115,9 +115,14 @@ def from_label_selector(selector: objects.LabelSelector | None) -> Selector:
 
 def from_match_labels(labels: Mapping[str, str]) -> Selector:
     """Return the selector for exact `key: value` pairs, such as `spec.nodeSelector`."""
+    return from_accepted_values((key, (value,)) for key, value in labels.items())
+
+
+def from_accepted_values(accepted: Iterable[tuple[str, Iterable[str]]]) -> Selector:
+    """Return the selector for labels that have one of some values each."""
     return Selector(
         _sort_requirements(
-            Requirement(k, LabelOperator.IN, frozenset((v,))) for k, v in labels.items()
+            Requirement(key, LabelOperator.IN, frozenset(values)) for key, values in accepted
         )
     )
 

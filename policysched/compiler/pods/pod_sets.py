@@ -101,6 +101,22 @@ class PodSet:
             )
         )
 
+    def find_required_labels(self, seer: Anchor) -> selectors.Selector:
+        """Return labels that every pod of the set has as a pod sees it that sees with `seer`."""
+        if any(None in texts for texts in seer.texts):
+            return selectors.NOTHING
+        accepted = [
+            (key, {value})
+            for key, value in zip(self._match_keys, seer.matching, strict=True)
+            if value is not None
+        ]
+        accepted += [
+            (each.key, {*each.words, *filter(None, texts)})
+            for each, texts in zip(self._compared, seer.texts, strict=True)
+            if not each.is_negated
+        ]
+        return selectors.from_accepted_values(accepted)
+
     def includes(
         self,
         shape: pod_shape.PodShape,
@@ -144,7 +160,11 @@ class PodsInSet:
     pods: PodSet
     seer: Anchor
     counts_terminating: bool
-    selector = selectors.EVERYTHING
+
+    @property
+    def selector(self) -> selectors.Selector:
+        """The labels with values of the seeing pod that all pods of the set have."""
+        return self.pods.find_required_labels(self.seer)
 
     @property
     def reads_namespace_labels(self) -> bool:

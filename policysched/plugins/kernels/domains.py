@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Sequence
 from typing import TypeAlias
 
@@ -13,7 +14,7 @@ from policysched.cluster import change_log, count_column, snapshot
 from policysched.cluster.columns import columns
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True)
 class Domains:
     """The domain of every node, for one topology key.
 
@@ -45,6 +46,13 @@ class Domains:
         found: columns.BoolArray = np.bincount(self.slots[rows], minlength=self.count + 1) > 0
         found[0] = False
         return found
+
+    @functools.cached_property
+    def first_rows(self) -> npt.NDArray[np.intp]:
+        """Intp (D + 1,): a row of each slot, 0 where there is no row."""
+        rows = np.zeros(self.count + 1, np.intp)
+        rows[self.slots[::-1]] = np.arange(len(self.slots))[::-1]
+        return rows
 
     def only(self, mask: columns.NodeMask) -> Domains:
         """Return the same domains without the nodes that `mask`, bool (N,), leaves out."""
