@@ -125,8 +125,10 @@ def node_resource(kind: str, resource: str, place: Place) -> int:
     allocatable = single_node.allocatable(place.node, resource)
     if resource == "pods":
         requested = len(place.world.pods_on(place.node))
-    else:
+    elif resource in place.world.resources:
         requested = single_node.used(place.node, resource, place.world)
+    else:
+        requested = 0
     return {"allocatable": allocatable, "requested": requested, "free": allocatable - requested}[
         kind
     ]

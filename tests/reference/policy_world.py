@@ -23,6 +23,7 @@ class World(cluster.Cluster):
         histories: all samples in the order in which they came, likewise.
         placed_at_seconds: when placed pods were scheduled, by uid.
         held: nodes that rules with hysteresis hold, by their two conditions.
+        resources: those that a node has or had.
     """
 
     now_seconds: float = 0.0
@@ -32,6 +33,12 @@ class World(cluster.Cluster):
     )
     placed_at_seconds: dict[str, float] = dataclasses.field(default_factory=dict)
     held: dict[Any, set[str]] = dataclasses.field(default_factory=dict)
+    resources: set[str] = dataclasses.field(default_factory=lambda: {"cpu", "memory"})
+
+    def add_node(self, node: objects.Node) -> None:
+        """Take in a node, or a newer version of it."""
+        self.nodes[node.name] = node
+        self.resources |= node.status.allocatable.keys()
 
     def refresh(self, metric: str, samples: dict[str, metric_table.Sample]) -> None:
         """Take in new samples."""
