@@ -75,6 +75,12 @@ EXPRESSIONS = (
     _idiom(rf"\b(?:{_OBJECT}(?:status\.)?)?({_AMOUNTS})\.(cpu|memory|pods)\b", r"\2(\3)"),
     _idiom(rf"\b({_AMOUNTS})\[\s*[\"']?(\w+)[\"']?\s*\]", r"\1(\2)"),
     _idiom(rf"\b{_OBJECT}({_AMOUNTS}|label)(?=\()", r"\2"),
+    _idiom(
+        r"\bcount\(\s*\)",
+        None,
+        "`count()` does not say which pods it counts",
+        "write `count(pods where KEY = VALUE)`, or `count(pods)` for all",
+    ),
     _idiom(r"\bmath\.(\w+)(?=\()", r"\1"),
     _idiom(r"=<", "<="),
     _idiom(r"=>", ">="),

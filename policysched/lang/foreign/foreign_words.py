@@ -51,7 +51,7 @@ WORDS: dict[str, tuple[str, ...]] = {
     "plugins": ("plugin",),
     # clauses
     "by": ("topologyKey", "node"),
-    "over": ("topologyKey",),
+    **dict.fromkeys(("over", "per"), ("topologyKey",)),
     "on": ("topologyKey", "node"),
     "skew": ("maxSkew",),
     "name": ("as",),

@@ -179,7 +179,10 @@ SELECTORS = (
     ),
     _idiom(r"\b(?:taint|taints|hasTaint|has_taint)\s*\(([^()\n]*)\)", r"tainted(\1)"),
     _idiom(
-        r"(?<=\()\s*(?=\))", None, "a list needs at least one value", "write the values: `(a, b)`"
+        r"(?<=\()(?<!\bcount\()\s*(?=\))",
+        None,
+        "a list needs at least one value",
+        "write the values: `(a, b)`",
     ),
     _idiom(
         rf"\bkey:\s*({_KEY}),?\s*operator:\s*(\w+),?\s*values:\s*\[\s*({_LIST})\s*\]", r"\1 \2 (\3)"

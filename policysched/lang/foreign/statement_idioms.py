@@ -115,6 +115,24 @@ STATEMENTS = (
     _idiom(r"\ballow\s+(?:when|if)\s+([^\n]+?)\s*$", r"reject when not (\1)"),
     _idiom(r"\brule\s+([\w-]+)\s*\{\s*([^{}\n]*?)\s*\}", r"\2 as \1"),
     _idiom(r"^([ \t]*)([a-z][a-z0-9-]*):\s*((?:reject|score|nodeAffinity)\b[^\n]*)", r"\1\3 as \2"),
+    _idiom(
+        r"\bscore\s+(weight\s+[\d.]+)\s+([^\n]+?)\s*$",
+        r"score \2 \1",
+        "`weight` follows what is scored",
+    ),
+    _idiom(r"\bscore\s+prefer\s+(low|high)\s+([^\n]+?)\s*$", r"score \2 prefer \1"),
+    _idiom(r"\bscore\s+prefer\s+(?!low\b|high\b)", "score "),
+    _idiom(
+        r"\bscore\s+(?i:min|minimum|lowest|fewest|least)\s+(?!\()([^\n]+?)\s*$",
+        r"score \1 prefer low",
+    ),
+    _idiom(
+        r"\bscore\s+(?i:max|maximum|highest|most)\s+(?!\()([^\n]+?)\s*$", r"score \1 prefer high"
+    ),
+    _idiom(
+        r"\bwhen\s+(pods\s+where\s+[^\n()<>]+?)\s*(<=|>=|<|>)\s*(\d+)",
+        r"when count(\1) \2 \3",
+    ),
     _idiom(r"(?i:\border\s+by\s+([^\n]+?)\s+desc\b)", r"score \1 prefer high"),
     _idiom(r"(?i:\border\s+by\s+([^\n]+?)\s+asc\b)", r"score \1 prefer low"),
     _idiom(r"(?i:(?:\border\s+)?\bdesc(?:ending)?\b)", "prefer high"),

@@ -27,26 +27,35 @@ def report_label_comparison(
         return isinstance(right, syntax_expr.Ref) and report_priority_class_name(
             env, right.name, test
         )
-    key = _get_label_key(env, expr.left)
+    key = _get_label_key(env, left)
     if key is None or expr.operator not in ("=", "!="):
         return False
-    if not isinstance(expr.right, syntax_expr.Text) and _get_unknown_name(env, expr.right) is None:
+    is_value = isinstance(right, syntax_expr.Text | syntax_expr.PodTest)
+    if not is_value and _get_unknown_name(env, right) is None:
         return False
-    written = env.found.get_text_on_one_line(expr.left.span)
-    value = env.found.get_text_on_one_line(expr.right.span)
+    value = env.found.get_text_on_one_line(right.span)
     meant = foreign_fields.find_unqualified_key_meaning(env.target or "node", key)
     selector = f"{meant.domain}({meant.subject} {expr.operator} {value})" if meant.subject else ""
     fix = fixes.make_replacement_fix(expr.span, selector)
     env.found.add_error(
         "PS104",
-        f"there is no metric, param or let `{written}`"
-        if isinstance(expr.left, syntax_expr.Ref)
-        else f"`{written}` is a number, but `{value}` is a label value",
-        expr.left.span,
+        _describe_label(env.found.get_text_on_one_line(left.span), left, value),
+        left.span,
         help=f"write `{selector}`" if selector else meant.help,
         fix=fix if selector else None,
     )
     return True
+
+
+def _describe_label(written: str, label: syntax_expr.Expr, value: str) -> str:
+    """Return what is wrong with `label`, which is compared with a value outside a selector."""
+    match label:
+        case syntax_expr.Ref():
+            return f"there is no metric, param or let `{written}`"
+        case syntax_expr.NodeTest():
+            return f"`{written}` is a condition, and the comparison belongs into it"
+        case _:
+            return f"`{written}` is a number, but `{value}` is a label value"
 
 
 def report_comparison_with_boolean(
@@ -197,6 +206,9 @@ def _get_label_key(env: number_reading.NameEnvironment, expr: syntax_expr.Expr) 
     if isinstance(expr, syntax_expr.Call) and expr.function.text == "label":
         value = expr.arguments[0].value if len(expr.arguments) == 1 else None
         return env.found.get_text_on_one_line(value.span) if value is not None else None
+    if isinstance(expr, syntax_expr.NodeTest):
+        tested = expr.selector
+        return tested.name.text if isinstance(tested, syntax_expr.SelectorRef) else None
     name = _get_unknown_name(env, expr)
     return None if name is None or spelling.find_nearest_names(name, env.names) else name
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator
 
 from policysched.lang.checked import checked, checked_expr
@@ -109,8 +110,18 @@ def _make_range_notes(
     if not isinstance(part, checked_expr.Compare):
         return ()
     sides = [ranges.find_value_range(side, metrics) for side in (part.left, part.right)]
-    left, right = (f"from {each.low:g} to {each.high:g}" for each in sides)
-    return (f"the left side is {left}, the right side {right} (milli-cores, bytes, seconds)",)
+    left, right = (_format_range(each) for each in sides)
+    is_plain = part.left.unit is not None and part.left.unit.is_dimensionless
+    units_of_both = "" if is_plain else " (milli-cores, bytes, seconds)"
+    return (f"the left side is {left}, the right side {right}{units_of_both}",)
+
+
+def _format_range(values: ranges.ValueRange) -> str:
+    if values.is_single:
+        return f"{values.low:g}"
+    if values.high == math.inf:
+        return f"{values.low:g} or more"
+    return f"from {values.low:g} to {values.high:g}"
 
 
 def _format_condition_part(about: rule_input.LintInput, part: checked_expr.TypedExpr) -> str:
