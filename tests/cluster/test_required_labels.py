@@ -77,7 +77,7 @@ def test_whatever_a_selector_matches_is_a_candidate_once(
 
     def place(labels: dict[str, str]) -> None:
         shape = shapes.make_pod_info(builders.make_pod("p").labels(**labels).build()).shape
-        if placed.find(shape) is None:
+        if shape.index not in placed.by_index:
             group = placed_shapes.PlacedPodsOfShape(shape, {}, {}, [], [], [], [])
             groups[shape.index] = group
             placed.add(group)

@@ -57,32 +57,28 @@ _ByIndex: TypeAlias = dict[int, PlacedPodsOfShape]
 
 
 class PlacedShapes:
-    """The placed pods, grouped by shape."""
+    """The placed pods, grouped by shape.
+
+    Attributes:
+        by_index: the placed pods by the index of their shape; changed by `add` and `remove` only.
+    """
 
     def __init__(self) -> None:
         """Start without pods."""
-        self._by_index: _ByIndex = {}
+        self.by_index: _ByIndex = {}
         self._by_key: dict[str, dict[str, _ByIndex]] = {}
         """By label key and value; only keys that a query required."""
 
-    def find(self, shape: pod_shape.PodShape) -> PlacedPodsOfShape | None:
-        """Return the placed pods of a shape, or None if it is unknown."""
-        return self._by_index.get(shape.index)
-
-    def get(self, shape: pod_shape.PodShape) -> PlacedPodsOfShape:
-        """Return the placed pods of a known shape."""
-        return self._by_index[shape.index]
-
     def add(self, pods: PlacedPodsOfShape) -> None:
         """Add the pods of a shape that is unknown so far."""
-        self._by_index[pods.shape.index] = pods
+        self.by_index[pods.shape.index] = pods
         for key, by_value in self._by_key.items():
             _add_to_index(by_value, key, pods)
 
     def remove(self, pods: PlacedPodsOfShape) -> None:
         """Forget a shape."""
         index = pods.shape.index
-        del self._by_index[index]
+        del self.by_index[index]
         for key, by_value in self._by_key.items():
             value = pods.shape.labels.get(key)
             if value is not None:
@@ -98,7 +94,7 @@ class PlacedShapes:
             if each.operator is selectors.LabelOperator.IN
         ]
         if not found:
-            return self._by_index.values()
+            return self.by_index.values()
         fewest = min(found, key=lambda groups: sum(map(len, groups)))
         return [pods for group in fewest for pods in group.values()]
 
@@ -107,7 +103,7 @@ class PlacedShapes:
         by_value = self._by_key.get(key)
         if by_value is None:
             by_value = self._by_key[key] = {}
-            for pods in self._by_index.values():
+            for pods in self.by_index.values():
                 _add_to_index(by_value, key, pods)
         return [by_value[value] for value in sorted(values) if value in by_value]
 

@@ -151,14 +151,14 @@ class PodCounts:
 
     def add(self, info: pod_shape.PodInfo, row: int) -> None:
         """Count a placed pod on `row`."""
-        placement = self._placements.find(info.shape)
+        placement = self._placements.by_index.get(info.shape.index)
         if placement is None:
             placement = self._add_placed_shape(info.shape)
         self._apply_pod_change(placement, row, 1, is_terminating=info.is_terminating)
 
     def remove(self, info: pod_shape.PodInfo, row: int) -> None:
         """Subtract a pod that `add` counted with the same `info`."""
-        placement = self._placements.get(info.shape)
+        placement = self._placements.by_index[info.shape.index]
         self._apply_pod_change(placement, row, -1, is_terminating=info.is_terminating)
         self._drop_if_empty(placement)
 
@@ -174,7 +174,7 @@ class PodCounts:
         for info, row in pods:
             together.setdefault((info.shape, info.is_terminating), []).append(row)
         for (shape, is_terminating), rows in together.items():
-            placement = self._placements.find(shape)
+            placement = self._placements.by_index.get(shape.index)
             if placement is None:
                 placement = self._add_placed_shape(shape)
             placement.change_row_counts(rows, change, is_terminating=is_terminating)
@@ -183,7 +183,7 @@ class PodCounts:
 
     def forget_unplaced_shape(self, shape: pod_shape.PodShape) -> None:
         """Drop a shape that has no placed pods; call it after all what-if changes are undone."""
-        placement = self._placements.find(shape)
+        placement = self._placements.by_index.get(shape.index)
         if placement is not None:
             self._drop_if_empty(placement)
 
