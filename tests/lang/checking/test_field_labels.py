@@ -35,6 +35,8 @@ def _warnings(rule: str) -> list[diagnostics.Diagnostic]:
         ("reject when pod(resources.requests.cpu > 2)", "write `requests(cpu)`; "),
         ("reject when node(pod.labels.app = web)", "`app` is a field or label of pods: use it in "),
         ("nodeAffinity required node.labels.disk = ssd", "write `disk`; "),
+        ("nodeAffinity required tenant = pod(labels.tenant) missing allow", "write `tenant`; "),
+        ("reject when node(labels.tenant = pod(tenant)) missing allow", "write `tenant`; "),
         ("nodeAffinity required disk = null", "write `disk DoesNotExist`; "),
         ("reject when pod(tier != none)", "write `tier Exists`; "),
         ("tolerate NoSchedule", "name the taint, as in `dedicated:NoSchedule`; "),

@@ -7,7 +7,7 @@ from typing import Any, Literal, cast
 
 from policysched.lang.checked import checked_selector
 from policysched.lang.checking import number_reading
-from policysched.lang.checking.selectors import param_values
+from policysched.lang.checking.selectors import check_label_idioms, param_values
 from policysched.lang.syntax import syntax_expr
 from policysched.lang.words import kubernetes_names, vocabulary
 
@@ -58,6 +58,7 @@ def _check_key(
             help=f"compare a label of the {domain}",
         )
         return None
+    check_label_idioms.warn_of_field_like_key(env.found, domain, name)
     problem = kubernetes_names.find_label_key_problem(name.text)
     if problem:
         env.found.report_invalid_name("label key", name, problem)
@@ -114,6 +115,7 @@ def _check_pod_text(
             f'the label, write `pod("{name.text}")`',
         )
         return None
+    check_label_idioms.warn_of_field_like_key(env.found, "pod", name)
     return _check_value_key(env, "label", name)
 
 

@@ -112,10 +112,9 @@ def report_priority_class_name(
 def warn_of_field_like_key(
     found: diagnostic_collector.DiagnosticCollector,
     domain: vocabulary.Domain,
-    requirement: syntax_expr.Requirement,
+    key: syntax_expr.Value,
 ) -> None:
     """Warn about an unquoted label key that resembles a field."""
-    key = requirement.subject.name
     meant = None if key.quoted else foreign_fields.find_key_meaning(domain, key.text)
     if meant is None:
         return

@@ -212,7 +212,7 @@ class SelectorChecker:
             field = vocabulary.FIELDS[self._domain].get(subject.name.text)
         if field is not None:
             return self._check_field_requirement(requirement, field)
-        check_label_idioms.warn_of_field_like_key(self._found, self._domain, requirement)
+        check_label_idioms.warn_of_field_like_key(self._found, self._domain, subject.name)
         check_label_idioms.warn_of_null_value(self._found, requirement)
         return self._check_label_requirement(
             requirement, subject.name, "label", checked_selector.LabelRequirement
