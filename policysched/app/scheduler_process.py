@@ -46,7 +46,7 @@ from policysched.observability import (
     tracing,
     unserved_pod_reporter,
 )
-from policysched.profiles import policies
+from policysched.profiles import policies, profile_members
 from policysched.promapi import query_source
 from policysched.queue import scheduling_queue
 from policysched.reload import initial_version, live_profiles, versions
@@ -202,7 +202,7 @@ class SchedulerProcess:
                 first.policy_set, written.make_plugin_handle(scheduler, rng), first.compiled
             )
         )
-        for line in policies.describe_profiles(made):
+        for line in profile_members.describe_profiles(made):
             _log.info("%s", line)
         watches = reflectors.ClusterReflectors(api, scheduler, rng)
         sync = cluster_sync.ClusterSync(watches)

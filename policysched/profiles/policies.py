@@ -6,7 +6,7 @@ import dataclasses
 import datetime
 import functools
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from policysched import errors, spelling
@@ -14,9 +14,8 @@ from policysched.cluster import metric_needs, snapshot
 from policysched.cluster.pods import shape_projection
 from policysched.config import config
 from policysched.framework import handles, preemptions, profile, runtime, shadow
-from policysched.framework.scoring import scorers
 from policysched.inputs import policy_sources
-from policysched.plugins import names, registry
+from policysched.plugins import registry
 from policysched.profiles import plugin_sets, profile_choice
 
 if TYPE_CHECKING:
@@ -411,25 +410,3 @@ def verify_profile_creation(policy_set: PolicySet) -> None:
         ConfigurationError: a profile cannot be created.
     """
     require_profiles(make_profiles(policy_set, handles.Handle()))
-
-
-def describe_profiles(profiles: Profiles) -> Iterator[str]:
-    """Yield lines about each profile: its policies, plugins and rules, with weights."""
-    for name, each in profiles.by_name.items():
-        if each.policies:
-            yield f"profile={name} policies={','.join(each.policies)} hash={each.policy_hash}"
-        for candidate in profiles.shadows.get(name, ()):
-            yield f"profile={name} shadow={candidate.policy}"
-        for plugin in each.plugins:
-            said = f"plugin={plugin.name}"
-            if plugin.name == names.POLICY:
-                from policysched.compiler.rules import base  # noqa: PLC0415 - only policies need it
-
-                if not isinstance(plugin, base.PolicyRule):
-                    continue  # This plugin only represents the rules when pods are requeued.
-                said = f"rule={plugin.head.name}"
-            weight = each.weights.get(scorers.score_name(plugin))
-            if weight is not None:
-                said += f" weight={weight}"
-            points = ",".join(plugin_sets.list_extension_points(plugin))
-            yield f"profile={name} {said} points={points}"

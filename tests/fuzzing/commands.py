@@ -207,7 +207,14 @@ def _policy(found: Drawing) -> Case:
             "lint --fix --unsafe-fixes",
         ),
         *("fmt", "fmt --check", "fmt --diff", "fmt --write", "migrate --check", "migrate --diff"),
-        *("migrate", "ast", "ast -o json", "check --params limit=5%", f"check --now {_NOW}"),
+        *(
+            "migrate",
+            "ast",
+            "ast -o json",
+            "ast --profiles",
+            "check --params limit=5%",
+            f"check --now {_NOW}",
+        ),
         *(f"check --format {each}" for each in _FORMATS),
         *(f"lint --format {each}" for each in _FORMATS),
     )

@@ -11,7 +11,7 @@ from policysched.config import config
 from policysched.framework import handles
 from policysched.lang import source
 from policysched.plugins import defaults
-from policysched.profiles import plugin_sets, policies
+from policysched.profiles import plugin_sets, policies, profile_members
 
 
 class NoBinder:
@@ -242,7 +242,7 @@ def test_each_plugin_and_rule_of_each_profile_is_described() -> None:
         "policy p { for pods reject when node(a = b) as off score free(cpu) prefer high as roomy }"
         "profile a { policies p plugin NodeAffinity weight 4 }"
     )
-    lines = list(policies.describe_profiles(profiles))
+    lines = list(profile_members.describe_profiles(profiles))
     assert lines[0] == f"profile=a policies=p hash={profiles.by_name['a'].policy_hash}"
     points = "PreFilter,Filter,PreScore,Score,NormalizeScore"
     assert f"profile=a plugin=NodeAffinity weight=4 points={points}" in lines
@@ -276,7 +276,7 @@ def test_shadow_policies_are_described_and_have_plugins_of_their_own() -> None:
             handles.Handle(NoBinder()),
         )
     )
-    assert [line for line in policies.describe_profiles(made) if "shadow" in line] == [
+    assert [line for line in profile_members.describe_profiles(made) if "shadow" in line] == [
         "profile=one shadow=next"
     ]
     assert list(made.shadows) == ["one"]

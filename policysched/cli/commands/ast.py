@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from policysched import errors
 from policysched.cli.policy_files import policy_texts
 from policysched.cli.render import output, progress
+from policysched.cli.reports import profiles_text
 
 if TYPE_CHECKING:
     from policysched.lang.interchange import tree_text
@@ -20,7 +21,9 @@ _STDIN = "-"
 _DESCRIPTION = """\
 Print the syntax tree of policy files, with the position of every node, as text or as JSON
 (`-o json`, schemas/ast.schema.json). --from-json converts such a tree back into policy text, in the
-layout of `fmt`. Both directions preserve comments and blank lines.
+layout of `fmt`. Both directions preserve comments and blank lines. --profiles prints the plugins
+and rules of each profile instead, in the order in which they act, with the weights in effect
+(`-o json`, schemas/profiles.schema.json).
 """
 _EPILOG = (
     "exit codes: 0 success, 2 errors or unreadable input, 3 invalid usage; docs/ast.md lists "
@@ -41,6 +44,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--from-json", metavar="FILE", help="print the policy text of a tree; `-` reads stdin"
     )
+    parser.add_argument(
+        "--profiles",
+        action="store_true",
+        help="print the plugins and rules of each profile, in their order and with their weights",
+    )
     output.add_output_option(parser)
 
 
@@ -49,9 +57,11 @@ def run(args: argparse.Namespace) -> int:
     if args.from_json is None:
         if not args.paths:
             raise errors.UsageError("no policies are named; give a PATH, or --from-json FILE")
-        return _print_trees(args)
-    if args.paths or args.output is not None:
-        raise errors.UsageError("--from-json takes no PATH and no -o: it prints policy text")
+        return _print_profiles(args) if args.profiles else _print_trees(args)
+    if args.paths or args.output is not None or args.profiles:
+        raise errors.UsageError(
+            "--from-json takes no PATH, no --profiles and no -o: it prints policy text"
+        )
     with progress.show_reading_progress("reading the tree", [args.from_json]):
         texts = list(_read_texts_from_trees(args.from_json))
     output.write_text_exactly("".join(texts))
@@ -147,6 +157,25 @@ def _format_tree_scalar(value: object) -> str | None:
         if all(word is not None for word in words):
             return "(" + ", ".join(word or "" for word in words) + ")"
     return None
+
+
+# --- profiles ------------------------------------------------------------------------------------
+
+
+def _print_profiles(args: argparse.Namespace) -> int:
+    """Print the members of the profiles that the policies describe, as text or JSON."""
+    from policysched.framework import handles  # noqa: PLC0415 - only profiles need the plugins
+    from policysched.profiles import policies, profile_members  # noqa: PLC0415 - only they need NumPy
+
+    with progress.show_reading_progress("reading policies", args.paths):
+        policy_set = policies.load_policy_set(args.paths, {})
+    made = policies.require_profiles(policies.make_profiles(policy_set, handles.Handle()))
+    report = profile_members.make_profiles_report(made)
+    if args.output == output.JSON:
+        output.write_text(output.encode_json(report))
+    else:
+        output.write_text(profiles_text.format_profiles_report(report))
+    return errors.EXIT_OK
 
 
 # --- texts ---------------------------------------------------------------------------------------

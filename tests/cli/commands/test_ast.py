@@ -8,6 +8,7 @@ import types
 import pytest
 
 from policysched.cli import main
+from tests import report_schemas
 
 POLICY = """\
 policy p {  # about pods
@@ -130,10 +131,62 @@ def test_a_text_with_errors_has_no_tree(
 
 @pytest.mark.parametrize(
     "arguments",
-    [["ast"], ["ast", "p.policy", "--from-json", "x"], ["ast", "--from-json", "x", "-o", "json"]],
-    ids=["nothing", "both", "form"],
+    [
+        ["ast"],
+        ["ast", "--profiles"],
+        ["ast", "p.policy", "--from-json", "x"],
+        ["ast", "--from-json", "x", "-o", "json"],
+        ["ast", "--from-json", "x", "--profiles"],
+    ],
+    ids=["nothing", "no-path", "both", "form", "no-text"],
 )
 def test_ways_exclude_each_other(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     """Usage errors exit 3."""
     assert main.main(arguments) == 3
     assert capsys.readouterr().out == ""
+
+
+PROFILES = """\
+policy every { profiles all for pods reject when free(cpu) < 1 as full }
+policy web { for pods where app = web score free(cpu) prefer high as roomy weight 7 }
+policy next { mode shadow for pods reject when free(cpu) < 2 }
+profile one { policies web, next plugin NodeAffinity weight 5 }
+profile two { policies web exclude every disable all scores }
+"""
+
+
+def _read_profiles(tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str], *flags: str) -> str:
+    file = tmp_path / "p.policy"
+    file.write_text(PROFILES, encoding="utf-8")
+    assert main.main(["ast", "--profiles", str(file), *flags]) == 0
+    return capsys.readouterr().out
+
+
+def test_a_profile_has_policies_of_all_profiles_and_weights_in_effect(
+    tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Rules follow the plugins; a profile that excludes a policy does not have its rules."""
+    report = json.loads(_read_profiles(tmp_path, capsys, "-o", "json"))
+    report_schemas.check_report(report, "profiles")
+    one, two = report["profiles"]
+    assert (one["policies"], one["shadow"]) == (["web", "every"], ["next"])
+    assert (two["policies"], two["shadow"]) == (["web"], [])
+    rules = [
+        [(each["name"], each["weight"]) for each in profile["members"] if each["kind"] == "rule"]
+        for profile in (one, two)
+    ]
+    assert rules == [[("every/full", None), ("web/roomy", 7)], [("web/roomy", 7)]]
+    weights = {each["name"]: each["weight"] for each in one["members"]}
+    assert weights["NodeAffinity"] == 5
+
+
+def test_people_see_a_table_of_each_profile(
+    tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Only what filters or gives points has a row."""
+    first, second = _read_profiles(tmp_path, capsys).split("profile two\n")
+    assert first.startswith("profile one\n  policies: web, every; in shadow mode: next\n")
+    rows = [line.split() for line in first.splitlines()]
+    assert rows[-3:-1] == [["18", "every/full", "yes"], ["19", "web/roomy", "7"]]
+    assert "DefaultBinder" not in first
+    assert "every/full" not in second
