@@ -107,9 +107,9 @@ class SharingPlugin(Plugin, Protocol):
     """Remembers something about pods by their shape when it is asked about them."""
 
     def shares(self, state: cycle_state.CycleState, shape: pod_shape.PodShape) -> None:
-        """Take note of a shape for which answers are used that were given for another one.
+        """Take note of a shape before answers about it are used.
 
-        They differ in labels or in their owner, of which this plugin reads nothing.
+        They may have been given for another shape, which differs in what this plugin does not read.
         """
         ...
 
@@ -117,9 +117,9 @@ class SharingPlugin(Plugin, Protocol):
 class KeyedPlugin(Plugin, Protocol):
     """Reads so little of a pod that pods of many shapes are equal to it.
 
-    Its answers at Filter and Score are kept once for all of them. These answers must not expire.
-    They must not depend on `spec.nodeName`, on tolerations, or on values of PreFilter and PreScore
-    that are computed from more than the key.
+    Its answers at Filter and Score are kept once for all of them that have the same tolerations and
+    `spec.nodeName`. These answers must not expire. They must not depend on values of PreFilter and
+    PreScore that are computed from more than the key.
     """
 
     def answer_key(self, shape: pod_shape.PodShape) -> Hashable:

@@ -5,7 +5,7 @@ Source: `plugins/nodeunschedulable/node_unschedulable.go`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from policysched.cluster import snapshot
@@ -35,6 +35,11 @@ class NodeUnschedulable:
         if not cordoned.any() or tolerations.tolerates(state.tolerations, TAINT):
             return status.NodeStatuses.passing(len(nodes))
         return status.NodeStatuses.where(cordoned, status.unresolvable(self.name, REASON))
+
+    def answer_key(self, shape: pod_shape.PodShape) -> Hashable:
+        """Return None as the key, because pods with the same tolerations get the same answers."""
+        del shape
+        return None
 
     def evidence_on(
         self,
@@ -86,3 +91,4 @@ if TYPE_CHECKING:
     _evidence: type[interface.NodeEvidencePlugin] = NodeUnschedulable
     _filter: type[interface.FilterPlugin] = NodeUnschedulable
     _events: type[interface.EventsPlugin] = NodeUnschedulable
+    _keyed: type[interface.KeyedPlugin] = NodeUnschedulable

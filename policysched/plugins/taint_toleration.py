@@ -6,7 +6,7 @@ Source: `plugins/tainttoleration/taint_toleration.go`.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from policysched.cluster import snapshot
@@ -36,7 +36,7 @@ class TaintToleration:
     )
 
     def __init__(self) -> None:
-        """Start without tolerations; each cycle records the tolerations of its pod."""
+        """Start without tolerations of shapes."""
         self._last_tolerations: weakref.WeakKeyDictionary[
             pod_shape.PodShape, tolerations.Tolerations
         ] = weakref.WeakKeyDictionary()
@@ -45,9 +45,14 @@ class TaintToleration:
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
     ) -> status.NodeStatuses:
         """Return a status for each of the n nodes."""
-        self._last_tolerations[pod.shape] = state.tolerations
+        del pod
         repelled = self._make_taint_set_table(state, tolerations.repels).at(nodes) > 0
         return status.NodeStatuses.where(repelled, status.unresolvable(self.name, REASON))
+
+    def answer_key(self, shape: pod_shape.PodShape) -> Hashable:
+        """Return None as the key, because pods with the same tolerations get the same answers."""
+        del shape
+        return None
 
     def evidence_on(
         self,
@@ -63,7 +68,7 @@ class TaintToleration:
         return ", ".join(map(str, repelling))
 
     def shares(self, state: cycle_state.CycleState, shape: pod_shape.PodShape) -> None:
-        """Record the tolerations of a shape that reuses the results of another shape."""
+        """Record the tolerations of a shape."""
         self._last_tolerations[shape] = state.tolerations
 
     def score(
@@ -122,3 +127,4 @@ if TYPE_CHECKING:
     _comparing: type[interface.ComparingPlugin] = TaintToleration
     _events: type[interface.EventsPlugin] = TaintToleration
     _sharing: type[interface.SharingPlugin] = TaintToleration
+    _keyed: type[interface.KeyedPlugin] = TaintToleration

@@ -121,6 +121,7 @@ def test_taint_toleration_knows_tolerations_of_policies() -> None:
     pod = cluster.info(waiting)
     state = asking.state_for(pod)
     state.tolerations = (objects.Toleration(key="dedicated", operator="Exists"),)
+    plugin.shares(state, pod.shape)
     assert not plugin.filter(state, pod, cluster.cache.snapshot().view_all_rows()).passes.any()
     hint = plugin.events_to_register()[0].hint
     assert hint is not None

@@ -56,13 +56,16 @@ class ShapeAnswers:
     ) -> SharedT:
         """Return `make()`, or the result that a shape with the same answer keys made earlier.
 
-        Results are shared only if every plugin has an `answer_key` (`interface.KeyedPlugin`).
-        `kind` separates different results of the same plugins.
+        Results are shared only if every plugin has an `answer_key` (`interface.KeyedPlugin`), and
+        among pods with the same tolerations and `spec.nodeName`. `kind` separates different results
+        of the same plugins.
         """
         if not all(has_key(plugin) for _, plugin in numbered):
             return make()
         keys = (cast("interface.KeyedPlugin", plugin).answer_key(shape) for _, plugin in numbered)
-        key = (kind, tuple(number for number, _ in numbered), tuple(keys))
+        numbers = tuple(number for number, _ in numbered)
+        node_name = self.example.pod.spec.node_name
+        key = (kind, numbers, tuple(keys), self.state.tolerations, node_name)
         found = self.by_key.get(key)
         if found is None:
             found = self.by_key[key] = make()
@@ -94,7 +97,7 @@ class ShapeAnswersCache:
 
         `scoped` are numbered plugins that apply only to some shapes. `max_shapes` 0 disables the
         cache. Shapes with the same `projection` share answers; the `sharing` plugins are notified
-        of each shape that joins.
+        of each shape.
         """
         self._scoped = scoped
         self._max_shapes = max_shapes
@@ -129,6 +132,8 @@ class ShapeAnswersCache:
         answers = self._kept.get(key)
         if answers is None or _are_over(answers, snap.now):
             answers = self._kept[key] = self._of_alike(pod, tolerations, snap)
+            for plugin in self._sharing:
+                plugin.shares(answers.state, pod.shape)
             if len(self._kept) > self._get_limit(snap):
                 self._kept.popitem(last=False)
         if self._max_shapes:
@@ -143,10 +148,7 @@ class ShapeAnswersCache:
             return self._begin(pod, tolerations, snap)
         key = (self._projection.make_pod_fields_key(pod.shape), pod.pod.spec.node_name, tolerations)
         answers = self._alike.get(key)
-        if answers is not None and not _are_over(answers, snap.now):
-            for plugin in self._sharing:
-                plugin.shares(answers.state, pod.shape)
-        else:
+        if answers is None or _are_over(answers, snap.now):
             answers = self._alike[key] = self._begin(pod, tolerations, snap)
             if len(self._alike) > self._get_limit(snap):
                 self._alike.popitem(last=False)

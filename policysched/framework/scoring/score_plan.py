@@ -163,9 +163,14 @@ def _compared_of(compared: Sequence[scorers.Scorer], cycle: cycles.Cycle) -> lis
 def _derive_numbers(alike: Sequence[scorers.Scorer], cycle: cycles.Cycle) -> derived.Derived:
     """Return the raw scores, float64 (k, N), of plugins that read the same."""
     answers, plugins = cycle.answers, [scorer.plugin for scorer in alike]
-    writer = together.ScoreWriter(plugins, answers.state, answers.example, cycle.snap)
-    inputs = derived.SnapshotInputs(plugins[0].reads)
-    return derived.Derived(inputs, writer.write, np.float64, len(plugins))
+
+    def make() -> derived.Derived:
+        writer = together.ScoreWriter(plugins, answers.state, answers.example, cycle.snap)
+        inputs = derived.SnapshotInputs(plugins[0].reads)
+        return derived.Derived(inputs, writer.write, np.float64, len(plugins))
+
+    numbered = [(scorer.number, scorer.plugin) for scorer in alike]
+    return answers.shared(cycle.pod.shape, "numbers", numbered, make)
 
 
 def _member(scorer: scorers.Scorer) -> compared_scores.Member:
