@@ -95,7 +95,7 @@ test: components browser
 		echo "make test: failed; \`***\` marks each failure above" >&2; exit 1; }
 
 run-tests:
-	unset MAKEFLAGS; $(PYTEST)=$(ALL_WORKERS) -m "not proof"
+	unset MAKEFLAGS; $(PYTEST)=$(ALL_WORKERS)
 
 proof-tests: components browser
 	$(PYTEST)=$(WORKERS) -m proof

@@ -7,6 +7,7 @@ import signal
 from typing import Any
 
 import hypothesis
+import pytest
 
 pytest_plugins = ["tests.cpu_time", "tests.realcluster.fixtures", "tests.seeds"]
 
@@ -27,6 +28,14 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 # on ignoring it; a handler, unlike SIG_IGN, is not inherited.
 if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
     signal.signal(signal.SIGHUP, lambda *_: None)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out the tests of `make proof`, unless `-m` names them."""
+    if "proof" not in config.option.markexpr:
+        proofs = [item for item in items if item.get_closest_marker("proof")]
+        items[:] = [item for item in items if not item.get_closest_marker("proof")]
+        config.hook.pytest_deselected(items=proofs)
 
 
 def pytest_runtest_setup() -> None:
