@@ -380,9 +380,14 @@ class NodeBuilder:
         return self._status(declared_features=features)
 
     def condition(self, kind: str, status: str) -> NodeBuilder:
-        """Add a condition such as `Ready`."""
+        """Set the status of a condition such as `Ready`."""
         made = objects.Condition(type=kind, status=status)
-        return self._status(conditions=(*self.node.status.conditions, made))
+        others = (each for each in self.node.status.conditions if each.type != kind)
+        return self._status(conditions=(*others, made))
+
+    def kubelet(self, version: str) -> NodeBuilder:
+        """Set the version of the kubelet."""
+        return self._status(node_info=objects.NodeInfo(kubelet_version=version))
 
     def _status(self, **changes: Any) -> NodeBuilder:
         return self._with(status=_changed(self.node.status, **changes))

@@ -12,7 +12,7 @@ import datetime
 import numpy as np
 import numpy.typing as npt
 
-from policysched.cluster.columns import columns
+from policysched.cluster.columns import columns, label_column
 from policysched.cluster.counters import placed_pods, pod_counts
 from policysched.cluster.metrics import metric_table, metric_windows
 from policysched.cluster.objects import objects, selectors
@@ -164,7 +164,7 @@ class NodeView:
         """Return int32 (n,): label value ids, -1 if absent; these are also topology domains."""
         return self._nodes.get_label_column(key).ids[self.rows]
 
-    def matches(self, requirement: selectors.Requirement) -> columns.NodeMask:
+    def matches(self, requirement: label_column.ValueTest) -> columns.NodeMask:
         """Return bool (n,): the nodes whose labels match the requirement."""
         return self._nodes.get_label_column(requirement.key).find_matching_rows(
             requirement, self.rows

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from policysched import amounts, units
 from policysched.cluster import snapshot
-from policysched.cluster.objects import objects
+from policysched.cluster.objects import node_texts, objects
 from policysched.cluster.pods import pod_shape
 from policysched.compiler import evidence, lowering
 from policysched.compiler.nodes import node_masks
@@ -168,6 +168,16 @@ def _fact(selector: checked_selector.Selector, node: objects.Node) -> Iterator[s
             yield ", ".join(map(str, having)) or f"no taint {pattern.key}"
         case checked_selector.FieldRequirement(field=field):
             yield f"{field} is {node.name}"
+        case checked_selector.AnnotationRequirement(key=key):
+            value = node.metadata.annotations.get(key)
+            yield f"no annotation {key}" if value is None else f"annotation {key}={value}"
+        case checked_selector.ConditionRequirement(condition=condition):
+            status = node_texts.read_condition_status(node, condition)
+            yield (
+                f"no condition {condition}" if status is None else f"condition {condition}={status}"
+            )
+        case checked_selector.VersionRequirement():
+            yield f"kubelet version {node.status.node_info.kubelet_version or 'unknown'}"
         case _:
             return
 
@@ -191,7 +201,7 @@ def _written_leaf(expr: checked_expr.TypedExpr) -> str:
         case checked_expr.PodLimits(resource=resource):
             return f"limits({_quoted(resource)})"
         case checked_expr.NodeLabelNumber(key=key):
-            return f"label({_quoted(key)})"
+            return f"{expr.of}({_quoted(key)})"
         case checked_expr.PodPriority():
             return "priority"
         case checked_expr.PlacedPodCount():

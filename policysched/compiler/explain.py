@@ -14,6 +14,7 @@ import itertools
 from collections.abc import Iterator
 from typing import assert_never
 
+from policysched.cluster.objects import node_texts
 from policysched.compiler import compiler, evidence
 from policysched.compiler.metrics import readings
 from policysched.compiler.nodes import node_masks
@@ -145,7 +146,7 @@ def _leaf_name(
         case checked_expr.PodPriority():
             return "priority"
         case checked_expr.NodeLabelNumber(key=key):
-            return f"label {key} as a number"
+            return f"{expr.of} {key} as a number"
         case checked_expr.PlacedPodCount(text=text):
             return text
         case _:
@@ -165,7 +166,7 @@ def _samples(reader: readings.MetricReader) -> Iterator[str]:
 def _mask(mask: node_masks.NodeMask) -> Iterator[str]:
     match mask:
         case node_masks.LabelMask(requirement=requirement):
-            yield f"label {requirement}"
+            yield f"{node_texts.describe_key(requirement.key)} {requirement.test}"
         case node_masks.NameMask(names=names):
             yield f"name in ({', '.join(names)})"
         case node_masks.TaintMask(pattern=pattern):

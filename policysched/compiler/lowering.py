@@ -10,6 +10,7 @@ from typing import Protocol, assert_never
 
 from policysched.cluster import snapshot
 from policysched.cluster.columns import columns
+from policysched.cluster.objects import node_texts
 from policysched.cluster.pods import pod_requests, pod_shape
 from policysched.compiler import evidence, inputs, program
 from policysched.compiler.metrics import added_load, metric_samples, outages, readings
@@ -173,7 +174,8 @@ class ExpressionWriter:
             case checked_expr.NodeResource(kind=kind, resource=resource):
                 return self.draft.emit_amount(_AMOUNTS[kind], resource)
             case checked_expr.NodeLabelNumber(key=key):
-                return self._input(expr, inputs.LabelNumberInput(label_numbers.LabelNumbers(key)))
+                read = node_texts.make_annotation_key(key) if expr.of == "annotation" else key
+                return self._input(expr, inputs.LabelNumberInput(label_numbers.LabelNumbers(read)))
             case checked_expr.NodeMatch(selector=selector):
                 return self._input(expr, inputs.NodeMatchInput(node_masks.lower(selector)))
             case checked_expr.NodeLabelIsPodValue():

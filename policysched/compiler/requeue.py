@@ -108,6 +108,9 @@ class PolicyEvents:
             return ()
         resource, action = events.EventResource, events.ActionType
         facts = action.UPDATE_NODE_LABEL | action.UPDATE_NODE_TAINT
+        for rule in self._rules:
+            if isinstance(rule, rule_changes.RowRule):
+                facts |= rule.facts.actions
         node = action.ADD | action.DELETE | facts | action.UPDATE_NODE_ALLOCATABLE
         placed = action.ADD | action.DELETE | action.UPDATE_POD_LABEL | action.UPDATE_POD_SCALE_DOWN
         registered = [
@@ -285,6 +288,8 @@ class PolicyEvents:
         """Return whether a node that passes now may have been rejected as it was before."""
         alone = self._alone(before, snap)
         for rule in self._acting(pod.shape, snap):
+            if not rule_changes.reads_node_change(rule, before, after):
+                continue
             if isinstance(rule, rule_changes.RowRule):
                 if rule.reads != interface.Reads.NODE or rule.rejects_elsewhere(alone, pod.shape):
                     return True

@@ -9,6 +9,7 @@ from policysched.cluster import snapshot
 from policysched.cluster.counters import pod_counts
 from policysched.cluster.objects import objects
 from policysched.cluster.pods import pod_shape
+from policysched.compiler.nodes import node_facts
 from policysched.compiler.rules import (
     counting,
     node_affinity,
@@ -27,6 +28,13 @@ PodsRule: TypeAlias = (
 )
 """Rules that count pods in domains."""
 FilterRule: TypeAlias = RowRule | PodsRule
+
+
+def reads_node_change(rule: FilterRule, before: objects.Node, after: objects.Node) -> bool:
+    """Return whether a node changed in something that the rule may read."""
+    if not node_facts.have_equal_usual_facts(before, after):
+        return True
+    return isinstance(rule, RowRule) and rule.facts.is_changed(before, after)
 
 
 def domain_changed(rule: PodsRule, before: objects.Node | None, after: objects.Node | None) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Literal
 
 import msgspec
 
@@ -180,9 +181,14 @@ class PodTrials:
             table.replace_all_samples(metric, before)
 
 
-def replace_labels(node: objects.Node, labels: Mapping[str, str | None]) -> objects.Node:
-    """Return the node with some labels replaced; None removes a label."""
-    changed = {**node.metadata.labels, **labels}
+def replace_node_texts(
+    node: objects.Node,
+    field: Literal["labels", "annotations"],
+    texts: Mapping[str, str | None],
+) -> objects.Node:
+    """Return the node with some labels or annotations replaced; None removes one."""
+    having: Mapping[str, str] = getattr(node.metadata, field)
+    changed = {**having, **texts}
     left = {key: value for key, value in changed.items() if value is not None}
-    metadata = msgspec.structs.replace(node.metadata, labels=left)
+    metadata = msgspec.structs.replace(node.metadata, **{field: left})
     return msgspec.structs.replace(node, metadata=metadata)

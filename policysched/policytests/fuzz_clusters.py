@@ -5,19 +5,22 @@ from __future__ import annotations
 import dataclasses
 import random
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from policysched import release_version
 from policysched.lang import source
 from policysched.lang.checked import checked
 from policysched.lang.parsing import parser
 from policysched.lang.syntax import syntax, syntax_expr
+from policysched.lang.words import vocabulary
 
 _KEY = re.compile(r"([a-z0-9.-]{1,63}/)?[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?")
 _VALUE = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?")
 _STRANGE = ("", "0", "7", "-1", "other")
 _OWN = 0.7
 _EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
+_STATUSES = (*vocabulary.CONDITION_STATUSES, "")
 _SHARES = (0.0, 0.2, 0.5, 0.8, 0.95, 1.0)
 _WITHOUT_RANGE = 100.0
 _SOME_VALUES = ("a", "b")
@@ -31,12 +34,18 @@ class PolicyVocabulary:
 
     Attributes:
         labels: label key -> the values with which policies compare the label.
+        annotations: annotation key of nodes -> the values with which policies compare it.
+        conditions: types of conditions of nodes.
+        versions: kubelet versions.
         taints: taints in the form `key=value:Effect`.
         namespaces: the names of namespaces.
         metrics: the metrics with the ranges of their values.
     """
 
     labels: dict[str, set[str]] = dataclasses.field(default_factory=dict)
+    annotations: dict[str, set[str]] = dataclasses.field(default_factory=dict)
+    conditions: set[str] = dataclasses.field(default_factory=set)
+    versions: set[str] = dataclasses.field(default_factory=set)
     taints: set[str] = dataclasses.field(default_factory=set)
     namespaces: set[str] = dataclasses.field(default_factory=set)
     metrics: dict[str, tuple[float, float]] = dataclasses.field(default_factory=dict)
@@ -75,6 +84,8 @@ def _add_words_of_syntax_node(found: PolicyVocabulary, node: syntax_expr.SyntaxN
                 known = found.labels.setdefault(subject.name.text, set())
                 known |= {each.text for each in words if _VALUE.fullmatch(each.text)}
                 known |= set(_SOME_VALUES if node.pod_values else ())
+        case syntax_expr.Requirement(subject=subject, words=words):
+            _add_node_facts(found, subject, {each.text for each in words})
         case syntax_expr.PodValue(subject=subject) if subject.argument is None:
             if _KEY.fullmatch(subject.name.text):
                 found.labels.setdefault(subject.name.text, set()).update(_SOME_VALUES)
@@ -87,6 +98,25 @@ def _add_words_of_syntax_node(found: PolicyVocabulary, node: syntax_expr.SyntaxN
             found.namespaces |= {each.text for each in names}
         case syntax_expr.WordClause(keyword="topologyKey", word=word):
             found.labels.setdefault(word.text, set()).update(_SOME_VALUES)
+        case _:
+            pass
+
+
+def _add_node_facts(
+    found: PolicyVocabulary, subject: syntax_expr.Subject, values: set[str]
+) -> None:
+    """Add the fact of nodes that a function reads, and versions around those compared with."""
+    key = subject.argument.text if subject.argument is not None else ""
+    match subject.name.text:
+        case "annotation":
+            found.annotations.setdefault(key, set()).update(values)
+        case "condition":
+            found.conditions.add(key)
+        case "nodeInfo":
+            bounds = filter(None, map(release_version.parse_version_bound, values))
+            found.versions |= {
+                str(version) for bound in bounds for version in (bound.low, bound.end)
+            }
         case _:
             pass
 
@@ -114,22 +144,34 @@ def _generate_node(words: PolicyVocabulary, rng: random.Random) -> dict[str, Any
     taints = [each for each in sorted(words.taints) if rng.random() < 0.2]  # noqa: PLR2004 - most nodes have none
     by_key = {each.partition("=")[0] + each.rpartition(":")[2]: each for each in taints}
     cpu = rng.choice([0, 1, 4, 64])
-    return {"labels": _generate_labels(words, rng), "cpu": cpu, "taints": list(by_key.values())}
+    node: dict[str, Any] = {
+        "labels": _generate_labels(words.labels, rng),
+        "cpu": cpu,
+        "taints": list(by_key.values()),
+    }
+    if words.annotations:
+        node["annotations"] = _generate_labels(words.annotations, rng)
+    if words.conditions:
+        statuses = {each: rng.choice(_STATUSES) for each in sorted(words.conditions)}
+        node["conditions"] = {each: status for each, status in statuses.items() if status}
+    if words.versions:
+        node["kubeletVersion"] = rng.choice(["", *sorted(words.versions)])
+    return node
 
 
 def _generate_pod(words: PolicyVocabulary, rng: random.Random) -> dict[str, Any]:
     return {
         "namespace": rng.choice(["default", *sorted(words.namespaces)]),
-        "labels": _generate_labels(words, rng),
+        "labels": _generate_labels(words.labels, rng),
         "requests": {"cpu": rng.choice([0, "100m", 1])},
     }
 
 
-def _generate_labels(words: PolicyVocabulary, rng: random.Random) -> dict[str, str]:
+def _generate_labels(words: Mapping[str, set[str]], rng: random.Random) -> dict[str, str]:
     """Return random labels, with values from the policies and with unusual values."""
     return {
         key: rng.choice(sorted(values) if values and rng.random() < _OWN else _STRANGE)
-        for key, values in sorted(words.labels.items())
+        for key, values in sorted(words.items())
         if rng.random() < 0.7  # noqa: PLR2004 - most labels are present
     }
 

@@ -14,7 +14,7 @@ Fields: TypeAlias = Mapping[str, Any]
 _DEFAULT_SIZE = {"cpu": "4", "memory": "16Gi", "pods": 110}
 _MERGED = (
     *("labels", "annotations", "resources", "requests", "limits", "nodeSelector", "spec"),
-    *("allocatable", "allocated"),
+    *("allocatable", "allocated", "conditions"),
 )
 """Fields that `from` merges key by key; other fields are replaced."""
 _TAINT = re.compile(r"(?P<key>[^=:]+)(?:=(?P<value>[^=:]*))?(?::(?P<effect>\w+))?")
@@ -74,7 +74,15 @@ def make_node(name: str, fields: Fields) -> Object:
             "annotations": fields.get("annotations", {}),
         },
         "spec": {"taints": taints, "unschedulable": fields.get("unschedulable", False)},
-        "status": {"allocatable": amounts, "capacity": amounts},
+        "status": {
+            "allocatable": amounts,
+            "capacity": amounts,
+            "conditions": [
+                {"type": kind, "status": status}
+                for kind, status in fields.get("conditions", {}).items()
+            ],
+            "nodeInfo": {"kubeletVersion": fields.get("kubeletVersion", "")},
+        },
     }
 
 

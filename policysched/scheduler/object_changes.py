@@ -82,6 +82,8 @@ def list_node_events(old: objects.Node, new: objects.Node) -> list[events.Cluste
         actions.append(_Action.UPDATE_NODE_ANNOTATION)
     if old.status.declared_features != new.status.declared_features:
         actions.append(_Action.UPDATE_NODE_DECLARED_FEATURE)
+    if old.status.node_info != new.status.node_info:
+        actions.append(_Action.UPDATE_OTHER)
     return [events.ClusterEvent(_Resource.NODE, action) for action in actions]
 
 

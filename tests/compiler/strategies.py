@@ -7,7 +7,7 @@ from typing import Any
 
 import hypothesis.strategies as st
 
-from policysched import units
+from policysched import release_version, units
 from policysched.cluster.objects import objects
 from policysched.lang import source
 from policysched.lang.checked import activation, checked, checked_expr, checked_selector
@@ -26,6 +26,12 @@ PROFILES = ("one", "two")
 START_SECONDS = builders.EPOCH.timestamp()
 
 _LABEL_VALUES = ("a", "b", "7", "-1", "2.5")
+VERSIONS = (
+    *("", "unknown", "v1.9.3", "v1.29.6+k3s1", "v1.30.0-alpha.1", "v1.30.0-rc.2", "v1.30.0"),
+    *("v1.30.2-gke.100", "v1.30.3-rc.1", "v1.31.0-beta.0.5+abc", "v1.31.0", "v1.100.0", "v2.0.0"),
+)
+"""Versions of kubelets."""
+BOUNDS = ((1, 9), (1, 30), (1, 30, 0), (1, 30, 2), (1, 31), (1, 31, 0), (2, 0))
 
 
 def several(
@@ -64,6 +70,14 @@ amounts: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries(
 )
 
 
+_conditions = st.fixed_dictionaries(
+    {},
+    optional=dict.fromkeys(
+        ("Ready", "DiskPressure"), st.sampled_from(("True", "False", "Unknown"))
+    ),
+).map(lambda found: tuple(objects.Condition(kind, status) for kind, status in found.items()))
+
+
 @st.composite
 def nodes(draw: st.DrawFn, name: str) -> objects.Node:
     """Return a node; one in a few lacks the hostname label."""
@@ -72,9 +86,17 @@ def nodes(draw: st.DrawFn, name: str) -> objects.Node:
         own[HOSTNAME] = name
     resources = draw(amounts) | {"pods": draw(st.sampled_from((0, 2, 110)))}
     return objects.Node(
-        metadata=objects.ObjectMeta(name=name, labels=own),
+        metadata=objects.ObjectMeta(
+            name=name,
+            labels=own,
+            annotations=draw(labels(note=("a", "7"), watts=("2.5", "9", "x"))),
+        ),
         spec=objects.NodeSpec(taints=draw(several(taints))),
-        status=objects.NodeStatus(allocatable=resources),
+        status=objects.NodeStatus(
+            allocatable=resources,
+            conditions=draw(_conditions),
+            node_info=objects.NodeInfo(kubelet_version=draw(st.sampled_from(VERSIONS))),
+        ),
     )
 
 
@@ -179,6 +201,10 @@ taint_patterns = st.builds(
     st.sampled_from((("Exists", ""), ("Equal", "web"), ("Gt", "5"), ("Lt", "9"))),
     st.sampled_from((("NoSchedule",), ("NoSchedule", "PreferNoSchedule"))),
 )
+_condition_operations: st.SearchStrategy[Any] = st.one_of(
+    st.tuples(st.sampled_from(("In", "NotIn")), st.sampled_from((("True",), ("False", "Unknown")))),
+    st.tuples(st.sampled_from(("Exists", "DoesNotExist")), st.just(())),
+)
 node_selectors = selectors(
     st.one_of(
         label_requirements(zone=("a", "b"), disk=("ssd", "hdd"), size=_LABEL_VALUES),
@@ -188,6 +214,22 @@ node_selectors = selectors(
             st.just("nodeName"),
             st.sampled_from(("In", "NotIn")),
             st.sampled_from((("n1",), ("n0", "n3"), ("gone",))),
+            st.just(SPAN),
+        ),
+        _operations(("a", "7")).map(
+            lambda found: checked_selector.AnnotationRequirement("note", found[0], found[1], SPAN)
+        ),
+        st.builds(
+            lambda condition, found: checked_selector.ConditionRequirement(
+                condition, found[0], found[1], SPAN
+            ),
+            st.sampled_from(("Ready", "DiskPressure")),
+            _condition_operations,
+        ),
+        st.builds(
+            checked_selector.VersionRequirement,
+            st.sampled_from(("=", "!=", "<", "<=", ">", ">=")),
+            st.sampled_from(BOUNDS).map(release_version.VersionBound),
             st.just(SPAN),
         ),
     )
@@ -324,6 +366,7 @@ _number_leaves = st.one_of(
     ),
     st.just(checked_expr.PodPriority(_N, SPAN)),
     st.sampled_from(("size", "zone")).map(lambda key: checked_expr.NodeLabelNumber(key, _N, SPAN)),
+    st.just(checked_expr.NodeLabelNumber("watts", _N, SPAN, "annotation")),
     pod_counts(),
 )
 

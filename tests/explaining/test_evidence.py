@@ -31,6 +31,13 @@ def _policy(rule: str) -> str:
     return f"version 1\n{metric}\npolicy w {{\n  for pods\n  {rule}\n}}\n"
 
 
+def _node() -> desk.Object:
+    node = clusters.node("n1", zone="a")
+    node["status"]["conditions"] = [{"type": "Ready", "status": "True"}]
+    node["status"]["nodeInfo"] = {"kubeletVersion": "v1.29.3"}
+    return node
+
+
 def _claim(**spec: Any) -> desk.Object:
     return {
         "apiVersion": "v1",
@@ -178,6 +185,27 @@ CASES = [
     ),
     pytest.param(
         [clusters.pod("p")],
+        _policy("reject when annotation(watts) < 3 missing reject as unmeasured"),
+        {"unmeasured": "annotation(watts) missing < 3"},
+        id="an annotation that is no number",
+    ),
+    pytest.param(
+        [clusters.pod("p")],
+        _policy("nodeAffinity required condition(DiskPressure) = False as healthy"),
+        {"healthy": "no condition DiskPressure"},
+        id="a condition that the node does not have",
+    ),
+    pytest.param(
+        [clusters.pod("p")],
+        _policy(
+            "reject when node(condition(Ready) = True and annotation(rack) DoesNotExist "
+            "and nodeInfo(kubeletVersion) < 1.30) as old"
+        ),
+        {"old": "condition Ready=True; no annotation rack; kubelet version v1.29.3"},
+        id="facts of a node",
+    ),
+    pytest.param(
+        [clusters.pod("p")],
         _policy("reject when node(zone = a) and free(pods) > 5 as here"),
         {"here": "zone=a; free(pods) 110 > 5"},
         id="a label and a count",
@@ -214,7 +242,7 @@ def test_the_numbers_and_names_behind_a_rejection(
     items: list[desk.Object], policy: str, evidence: dict[str, str]
 ) -> None:
     """Each one who rejects the node tells what it saw there."""
-    items = [clusters.node("n1", zone="a"), *items]
+    items = [_node(), *items]
     report = desk.study_pod(items, policy, {"busy": {"n1": 0.9}} if "busy" in policy else None)
     told = report["nodes"]["n1"]["all"]
     assert {each["rule"] or each["plugin"]: each.get("evidence") for each in told} == evidence

@@ -29,6 +29,12 @@ def _node(name: str = "n1", taint: str = "", **labels: str) -> desk.Object:
     return node
 
 
+def _annotated(**annotations: str) -> desk.Object:
+    node = _node()
+    node["metadata"]["annotations"] = annotations
+    return node
+
+
 def _named(name: str) -> desk.Object:
     field = {"key": "metadata.name", "operator": "In", "values": [name]}
     return {"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": [{"matchFields": [field]}]}}}
@@ -74,6 +80,27 @@ CASES = [
         "reject when label(rank) > 5 missing reject",
         ["add the label rank=4 to a node"],
         id="a missing label",
+    ),
+    pytest.param(
+        [_annotated(watts="310"), clusters.pod("p")],
+        "reject when annotation(watts) > 300 missing reject",
+        [
+            "change the annotation watts of a node from 310 to 300",
+            "rule w/it (line 3): threshold from 300 to 310",
+        ],
+        id="an annotation as a number",
+    ),
+    pytest.param(
+        [_annotated(rack="r 1"), clusters.pod("p")],
+        'nodeAffinity required annotation(rack) = "r 2"',
+        ["change the annotation rack of a node from r 1 to r 2"],
+        id="an annotation",
+    ),
+    pytest.param(
+        [_node(), clusters.pod("p")],
+        "nodeAffinity required condition(Ready) = True and nodeInfo(kubeletVersion) > 1.30",
+        [],
+        id="facts that nobody sets",
     ),
     pytest.param(
         [_node(rank="7"), clusters.pod("p")],

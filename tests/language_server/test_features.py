@@ -257,6 +257,7 @@ def test_resources_and_labels_are_no_names() -> None:
         (inside("|tolerate a"), "tolerate"),
         (inside("reject when x > 5 missing |reject"), "rejected"),
         (inside("score |min(1, 2)"), "smallest"),
+        (inside("nodeAffinity required |condition(Ready) = True"), "True, False or Unknown"),
         ("# policysched: ignore[|PS208] spot", "# PS208: NotIn"),
         ("# policysched: ignore[|PS304] spot", "# PS304"),
         ("metric m: ratio = `|rate(x[5m])`", "growth of a counter"),
@@ -317,6 +318,47 @@ def test_lint_compares_with_the_cluster(known: programs.ProgramEnvironment) -> N
     text = inside("nodeAffinity required zome In (a)")
     about = program(text, known=known)
     assert "PS502" in {each.code for each in about.lint_result.findings}
+
+
+FACTS = """
+apiVersion: v1
+kind: Node
+metadata: {name: n1, annotations: {example.com/rack: r1, note: a b}}
+status:
+  conditions: [{type: GpuHealthy, status: "True"}]
+  nodeInfo: {kubeletVersion: v1.30.2-gke.100}
+"""
+
+
+@pytest.mark.parametrize(
+    "marked, expected, not_expected",
+    [
+        ("nodeAffinity required |", {"condition", "annotation", "nodeInfo"}, {"requests"}),
+        ("nodeAffinity required condition(|", {"GpuHealthy", "DiskPressure"}, {"note", "zone"}),
+        ("nodeAffinity required condition(Ready) = |", {"True", "Unknown"}, {"1.30", "Ready"}),
+        ("nodeAffinity required condition(Ready) In (False, |", {"True"}, {"1.30"}),
+        ("nodeAffinity required annotation(|", {"example.com/rack"}, {"GpuHealthy"}),
+        ("nodeAffinity required annotation(note) = |", {'"a b"'}, {"r1"}),
+        ("nodeAffinity required nodeInfo(|", {"kubeletVersion"}, {"note"}),
+        ("nodeAffinity required nodeInfo(kubeletVersion) >= |", {"1.30"}, {"True"}),
+        ("reject when node(condition(|", {"GpuHealthy"}, {"note"}),
+        ("reject when annotation(|", {"example.com/rack"}, {"GpuHealthy"}),
+    ],
+)
+def test_completion_knows_facts_of_nodes(
+    marked: str, expected: set[str], not_expected: set[str], tmp_path: pathlib.Path
+) -> None:
+    """Conditions, annotations and versions of the cluster, and the values that the language has."""
+    (path := tmp_path / "nodes.yaml").write_text(FACTS)
+    loaded = cluster_data.load_cluster_data(
+        editor_settings.EditorSettings(cluster=str(path)), tmp_path
+    )
+    text = inside(marked)
+    about = program(text.replace("|", "", 1), known=programs.ProgramEnvironment(words=loaded.words))
+    items = completion.propose_completions(about, "0.policy", text.index("|")).items
+    found = {each.text for each in items}
+    assert expected <= found
+    assert not found & not_expected
 
 
 def test_shares_of_the_weight(known: programs.ProgramEnvironment) -> None:

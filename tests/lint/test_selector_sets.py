@@ -4,9 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from policysched.cluster.objects import objects
 from policysched.lang import source
-from policysched.lang.checked import checked_selector
+from policysched.lang.checked import checked, checked_selector
 from policysched.lint.sets import contradictions, selector_sets
+from tests.compiler import desk, strategies
+from tests.reference import policy_selectors
 from tests.reference import selector_sets as reference
 
 NOWHERE = source.Span("x", 0, 0, 1, 1)
@@ -143,6 +146,45 @@ def test_a_selector_of_many_operands_is_not_compared_pair_by_pair() -> None:
     (found,) = contradictions.find_contradictions(endless)
     assert found.pair is None
     assert found.is_whole_selector
+
+
+@pytest.mark.parametrize(
+    "first, second, is_impossible",
+    [
+        ("condition(Ready) = True", "condition(Ready) = False", True),
+        ("condition(Ready) = True", "condition(Ready) DoesNotExist", True),
+        ("condition(Ready) != True", "condition(Ready) != False", False),
+        ("condition(Ready) = True", "condition(Other) = False", False),
+        ("annotation(x) = a", "annotation(x) = b", True),
+        ("annotation(x) = a", "x = b", False),
+        ("nodeInfo(kubeletVersion) > 1.30", "nodeInfo(kubeletVersion) < 1.31", False),
+        ("nodeInfo(kubeletVersion) > 1.30", "nodeInfo(kubeletVersion) < 1.31.0", False),
+        ("nodeInfo(kubeletVersion) >= 1.31", "nodeInfo(kubeletVersion) < 1.31", True),
+        ("nodeInfo(kubeletVersion) = 1.30", "nodeInfo(kubeletVersion) = 1.30.2", False),
+        ("nodeInfo(kubeletVersion) = 1.30.1", "nodeInfo(kubeletVersion) = 1.30.2", True),
+        ("nodeInfo(kubeletVersion) >= 1.30", "nodeInfo(kubeletVersion) != 1.30", False),
+        ("nodeInfo(kubeletVersion) = 1.30", "nodeInfo(kubeletVersion) != 1.30", True),
+    ],
+)
+def test_facts_of_nodes(first: str, second: str, is_impossible: bool) -> None:
+    """A pre-release of 1.31 is above 1.30 and below 1.31."""
+    (policy,) = desk.check(
+        f"policy p {{ for pods nodeAffinity required {first} nodeAffinity required {second} }}"
+    ).policies
+    rules = [each for each in policy.rules if isinstance(each, checked.NodeAffinityRule)]
+    both = [each.selector for each in rules]
+    assert selector_sets.can_never_match_together(*both) is is_impossible
+
+
+@given(strategies.node_selectors, strategies.nodes("n1"))
+def test_a_selector_that_matches_a_node_is_not_impossible(
+    selector: checked_selector.Selector, node: objects.Node
+) -> None:
+    """Whatever a selector reads of nodes."""
+    if policy_selectors.node_matches(selector, node):
+        assert not selector_sets.can_never_match_together(selector)
+    else:
+        assert not selector_sets.does_match_everything(selector)
 
 
 def test_taints_are_independent() -> None:

@@ -46,6 +46,21 @@ def test_a_seed_makes_the_same_clusters() -> None:
     assert made[0] == made[1] != made[2]
 
 
+def test_clusters_have_the_facts_of_nodes_that_policies_read() -> None:
+    """Annotations, conditions, and versions around each bound."""
+    text = source.SourceText(
+        "web.policy",
+        "policy p { for pods nodeAffinity required condition(Ready) = True and "
+        "annotation(rack) = a and nodeInfo(kubeletVersion) > 1.30 }",
+    )
+    words = fuzz_clusters.build_policy_vocabulary([text], ())
+    suites = [fuzz_clusters.generate_test_suite(words, random.Random(seed)) for seed in range(20)]
+    nodes = [node for suite in suites for node in suite["nodes"].values()]
+    assert {node["kubeletVersion"] for node in nodes} == {"", "v1.30.0", "v1.31.0-alpha"}
+    assert {node["conditions"].get("Ready") for node in nodes} == {None, "True", "False", "Unknown"}
+    assert {"a", None} <= {node["annotations"].get("rack") for node in nodes}
+
+
 def _too_many_points(outcome: evaluation.CaseOutcome) -> evaluation.CaseOutcome:
     points = {name: dict.fromkeys(nodes, 101.0) for name, nodes in outcome.decision.points.items()}
     return dataclasses.replace(

@@ -44,8 +44,12 @@ def number(expr: checked_expr.TypedExpr, place: Place) -> float | None:
             return float(node_resource(kind, resource, place))
         case checked_expr.PodRequests() | checked_expr.PodLimits() | checked_expr.PodPriority():
             return pod_number(expr, place.pod)
-        case checked_expr.NodeLabelNumber(key=key):
-            return decimal(place.node.metadata.labels.get(key))
+        case checked_expr.NodeLabelNumber(key=key, of=of):
+            texts = {
+                "label": place.node.metadata.labels,
+                "annotation": place.node.metadata.annotations,
+            }
+            return decimal(texts[of].get(key))
         case checked_expr.PlacedPodCount():
             return counted(expr, place)
         case checked_expr.ArithmeticOperation(operator=operator, left=left, right=right):

@@ -62,8 +62,33 @@ def node_matches(selector: checked_selector.Selector, node: objects.Node) -> boo
             return any(taint_matches(pattern, taint) for taint in node.spec.taints)
         case checked_selector.FieldRequirement(operator=operator, values=values):
             return operator_holds(operator, values, node.name)
+        case checked_selector.AnnotationRequirement(key=key, operator=operator, values=values):
+            return operator_holds(operator, values, node.metadata.annotations.get(key))
+        case checked_selector.ConditionRequirement(operator=operator, values=values):
+            found = {each.type: each.status for each in node.status.conditions}
+            return operator_holds(operator, values, found.get(selector.condition))
+        case checked_selector.VersionRequirement(comparator=comparator, bound=bound):
+            return version_holds(comparator, bound.parts, node.status.node_info.kubelet_version)
         case _:
             raise AssertionError(selector)
+
+
+def version_holds(comparator: str, parts: tuple[int, ...], text: str) -> bool:
+    """Return whether a version compares with one of which `parts` are written.
+
+    A pre-release is counted as a little less than its release.
+    """
+    number = re.match(r"v([0-9]+)\.([0-9]+)\.([0-9]+)", text)
+    if number is None:
+        return comparator == "!="
+    own = [int(part) for part in number.groups()]
+    is_early = re.match(r"-(alpha|beta|rc)\b", text[number.end() :]) is not None
+    if is_early and not any(own[len(parts) :]):
+        difference = -1 if own[: len(parts)] <= list(parts) else 1
+    else:
+        cut = own[: len(parts)]
+        difference = (cut > list(parts)) - (cut < list(parts))
+    return compare(comparator, difference, 0)
 
 
 def labels_match(selector: checked_selector.Selector, labels: Mapping[str, str]) -> bool:

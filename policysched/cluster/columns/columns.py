@@ -126,7 +126,7 @@ class NodeColumns:
         self.is_unschedulable[row] = node.spec.unschedulable
         self._set_taints(row, node.spec.taints)
         self._set_allocatable(row, node.status.allocatable)
-        self._set_labels(row, node.metadata.labels)
+        self._set_texts(row, node)
         self.images.set_node(row, node.status.images)
         self.node_changes.note_changed_item(row)
         return True
@@ -139,7 +139,7 @@ class NodeColumns:
         self.nodes[row] = None
         self.alive_count -= 1
         self.is_alive[row] = False
-        self._set_labels(row, {})
+        self._set_texts(row, None)
         self.images.set_node(row, ())
         self.node_changes.note_changed_item(row)
         self._free_row_if_unused(row)
@@ -248,13 +248,14 @@ class NodeColumns:
     # --- label and resource columns ---------------------------------------------------------------
 
     def get_label_column(self, key: str) -> label_column.LabelColumn:
-        """Return the column of a label key; it is built on first use and then updated."""
+        """Return the column of a label key; it is built on first use and then updated.
+
+        The keys of `node_texts` have columns as well.
+        """
         column = self._labels.get(key)
         if column is None:
             column = label_column.LabelColumn(key, self._capacity)
-            column.fill_label_values(
-                [None if n is None else n.metadata.labels.get(key) for n in self.nodes]
-            )
+            column.fill_label_values([None if n is None else column.read(n) for n in self.nodes])
             self._labels[key] = column
         return column
 
@@ -262,9 +263,9 @@ class NodeColumns:
     def _capacity(self) -> int:
         return len(self.is_alive)
 
-    def _set_labels(self, row: int, labels: dict[str, str]) -> None:
+    def _set_texts(self, row: int, node: objects.Node | None) -> None:
         for key, column in list(self._labels.items()):
-            column.set_label_value(row, labels.get(key))
+            column.set_label_value(row, None if node is None else column.read(node))
             if column.is_bloated(self.size):
                 del self._labels[key]
 
@@ -364,6 +365,7 @@ def _are_equal_for_scheduling(old: objects.Node, new: objects.Node) -> bool:
         and old.status.images == new.status.images
         and old.status.addresses == new.status.addresses
         and old.status.declared_features == new.status.declared_features
+        and old.status.node_info == new.status.node_info
         and _get_condition_states(old) == _get_condition_states(new)
     )
 

@@ -2,24 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from policysched.cluster.columns import interning
-from policysched.cluster.objects import selectors
+from policysched.cluster.objects import node_texts
 
 _ABSENT = -1
 _MAX_TABLES = 512
 _SLACK_VALUES = 1024
 
 
+class ValueTest(Hashable, Protocol):
+    """A condition on the values of one column."""
+
+    @property
+    def key(self) -> str:
+        """The key of the column."""
+        ...
+
+    @property
+    def test(self) -> str:
+        """The condition as text, without the key."""
+        ...
+
+    def matches_value(self, value: str | None) -> bool:
+        """Return whether a value meets the condition; None means that it is absent."""
+        ...
+
+
 class LabelColumn:
     """The values of one label on all nodes.
 
     Attributes:
-        key: the label key.
+        key: the label key, or a key of `node_texts`.
+        read: reads the value of a node.
         ids: int32 (C,), index into `values.values`, or -1 if the label is absent; also the topology
             domains of `topologyKey: key`.
     """
@@ -27,9 +47,10 @@ class LabelColumn:
     def __init__(self, key: str, capacity: int) -> None:
         """Create a column of `capacity` rows; the label is absent in all of them."""
         self.key = key
+        self.read = node_texts.make_node_text_reader(key)
         self.ids: npt.NDArray[np.int32] = np.full(capacity, _ABSENT, np.int32)
         self.values: interning.Interner[str] = interning.Interner()
-        self._tables: dict[selectors.Requirement, npt.NDArray[np.bool_]] = {}
+        self._tables: dict[ValueTest, npt.NDArray[np.bool_]] = {}
 
     def set_label_value(self, row: int, value: str | None) -> None:
         """Set the label on one node; None removes it."""
@@ -52,7 +73,7 @@ class LabelColumn:
         return len(self.values) > 2 * size + _SLACK_VALUES
 
     def find_matching_rows(
-        self, requirement: selectors.Requirement, rows: slice | npt.NDArray[np.intp]
+        self, requirement: ValueTest, rows: slice | npt.NDArray[np.intp]
     ) -> npt.NDArray[np.bool_]:
         """Return bool (n,): the rows that match `requirement`, whose key must be `self.key`."""
         # A requirement depends only on the value, so it is evaluated once for each distinct value.
@@ -60,7 +81,7 @@ class LabelColumn:
         answers: npt.NDArray[np.bool_] = self._get_match_table(requirement)[self.ids[rows]]
         return answers
 
-    def _get_match_table(self, requirement: selectors.Requirement) -> npt.NDArray[np.bool_]:
+    def _get_match_table(self, requirement: ValueTest) -> npt.NDArray[np.bool_]:
         table = self._tables.get(requirement)
         if table is None or len(table) != len(self.values) + 1:
             if len(self._tables) >= _MAX_TABLES:
@@ -68,7 +89,7 @@ class LabelColumn:
             table = self._tables[requirement] = self._compute_match_table(requirement)
         return table
 
-    def _compute_match_table(self, requirement: selectors.Requirement) -> npt.NDArray[np.bool_]:
+    def _compute_match_table(self, requirement: ValueTest) -> npt.NDArray[np.bool_]:
         answers = [requirement.matches_value(value) for value in self.values.values]
         answers.append(requirement.matches_value(None))
         return np.array(answers, np.bool_)

@@ -357,6 +357,12 @@ class NodeAddress(WireStruct, frozen=True):
     address: str
 
 
+class NodeInfo(WireStruct, frozen=True):
+    """`status.nodeInfo` of a node."""
+
+    kubelet_version: str = ""
+
+
 class NodeStatus(WireStruct, frozen=True):
     """`status` of a node."""
 
@@ -365,6 +371,7 @@ class NodeStatus(WireStruct, frozen=True):
     conditions: tuple[Condition, ...] = ()
     addresses: tuple[NodeAddress, ...] = ()
     images: tuple[ContainerImage, ...] = ()
+    node_info: NodeInfo = NodeInfo()
     declared_features: tuple[str, ...] = ()
 
 

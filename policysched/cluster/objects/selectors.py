@@ -36,8 +36,13 @@ class Requirement:
 
     def __str__(self) -> str:
         """Return the requirement as text, such as `disk In (ssd)`."""
+        return f"{self.key} {self.test}"
+
+    @property
+    def test(self) -> str:
+        """The requirement as text without the key."""
         values = f" ({', '.join(sorted(self.values))})" if self.values else ""
-        return f"{self.key} {self.operator}{values}"
+        return f"{self.operator}{values}"
 
     def matches_value(self, value: str | None) -> bool:
         """Return whether the requirement matches a value; None means that the label is absent."""

@@ -7,11 +7,11 @@ from typing import Protocol, assert_never
 
 import numpy as np
 
-from policysched import int64
+from policysched import int64, release_version
 from policysched.cluster import snapshot
-from policysched.cluster.columns import columns, interning
-from policysched.cluster.objects import fields_as_labels, objects, selectors
-from policysched.lang.checked import checked_selector
+from policysched.cluster.columns import columns, interning, label_column
+from policysched.cluster.objects import fields_as_labels, node_texts, objects, selectors
+from policysched.lang.checked import checked_selector, comparisons
 
 
 class NodeMask(Protocol):
@@ -26,11 +26,36 @@ class NodeMask(Protocol):
 class LabelMask:
     """Nodes whose label satisfies a requirement."""
 
-    requirement: selectors.Requirement
+    requirement: label_column.ValueTest
 
     def mask(self, nodes: snapshot.NodeView) -> columns.NodeMask:
         """Return bool (n,): the nodes that match."""
         return nodes.matches(self.requirement)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class VersionTest:
+    """Whether the kubelet version of a node compares as it should."""
+
+    comparator: checked_selector.Comparator
+    bound: release_version.VersionBound
+
+    @property
+    def key(self) -> str:
+        """The key of the column."""
+        return node_texts.KUBELET_VERSION
+
+    @property
+    def test(self) -> str:
+        """The comparison, without the key."""
+        return f"{self.comparator} {self.bound}"
+
+    def matches_value(self, value: str | None) -> bool:
+        """Return whether a version meets the comparison; one that is unknown is unequal to all."""
+        version = release_version.parse_release_version(value or "")
+        if version is None:
+            return self.comparator == "!="
+        return comparisons.SIGNS[self.comparator](self.bound.compare(version), 0)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -121,18 +146,33 @@ def lower(selector: checked_selector.Selector) -> NodeMask:
             return AnyMask(tuple(lower(operand) for operand in operands))
         case checked_selector.SelectorNegation(operand=operand):
             return NotMask(lower(operand))
+        case _:
+            return _lower_requirement(selector)
+
+
+def _lower_requirement(required: checked_selector.Requirement) -> NodeMask:
+    match required:
         case checked_selector.LabelRequirement():
-            return LabelMask(requirement(selector))
+            return LabelMask(requirement(required))
         case checked_selector.TaintRequirement(pattern=pattern):
             return TaintMask(pattern)
         case checked_selector.FieldRequirement():
-            has_one = _field(selector)
-            return has_one if selector.operator == "In" else NotMask(has_one)
-        case checked_selector.AnnotationRequirement() | checked_selector.NumberRequirement():
-            msg = f"{selector.span}: a node has no {type(selector).__name__}"
+            has_one = _field(required)
+            return has_one if required.operator == "In" else NotMask(has_one)
+        case checked_selector.AnnotationRequirement(key=key):
+            of_annotation = dataclasses.replace(required, key=node_texts.make_annotation_key(key))
+            return LabelMask(requirement(of_annotation))
+        case checked_selector.ConditionRequirement(condition=condition):
+            operator = selectors.LabelOperator(required.operator)
+            key = node_texts.make_condition_key(condition)
+            return LabelMask(selectors.Requirement(key, operator, frozenset(required.values)))
+        case checked_selector.VersionRequirement(comparator=comparator, bound=bound):
+            return LabelMask(VersionTest(comparator, bound))
+        case checked_selector.NumberRequirement():
+            msg = f"{required.span}: a node has no {type(required).__name__}"
             raise TypeError(msg)
         case _:
-            assert_never(selector)
+            assert_never(required)
 
 
 def _field(required: checked_selector.FieldRequirement) -> NodeMask:

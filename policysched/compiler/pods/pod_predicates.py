@@ -51,8 +51,12 @@ def lower(selector: checked_selector.Selector) -> PodPredicate:
             return _field(selector)
         case checked_selector.NumberRequirement():
             return _number(selector)
-        case checked_selector.TaintRequirement():
-            msg = f"{selector.span}: a pod has no taints"
+        case (
+            checked_selector.TaintRequirement()
+            | checked_selector.ConditionRequirement()
+            | checked_selector.VersionRequirement()
+        ):
+            msg = f"{selector.span}: a pod has no {type(selector).__name__}"
             raise TypeError(msg)
         case _:
             assert_never(selector)

@@ -10,7 +10,7 @@ from policysched.cluster import snapshot
 from policysched.cluster.columns import columns
 from policysched.cluster.pods import pod_shape
 from policysched.compiler import condition_evidence
-from policysched.compiler.nodes import node_masks
+from policysched.compiler.nodes import node_facts, node_masks
 from policysched.compiler.pods import scope
 from policysched.compiler.rules import base
 from policysched.framework import comparison, cycle_state, interface, status
@@ -18,7 +18,11 @@ from policysched.lang.checked import checked
 
 
 class RequiredNodeAffinity(base.PolicyRule):
-    """Rejects the nodes that do not match."""
+    """Rejects the nodes that do not match.
+
+    Attributes:
+        facts: what the selector reads besides labels, taints and names.
+    """
 
     reads: ClassVar = interface.Reads.NODE
 
@@ -31,6 +35,7 @@ class RequiredNodeAffinity(base.PolicyRule):
         super().__init__(rule.head, rule_scope)
         self.mask = node_masks.lower(rule.selector)
         self._selector = rule.selector
+        self.facts = node_facts.find_facts_of_selector(rule.selector)
         self.rejected = self.rejection(
             status.Code.UNSCHEDULABLE_AND_UNRESOLVABLE,
             f"node(s) didn't match policy {rule.head.name}",

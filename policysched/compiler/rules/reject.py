@@ -10,6 +10,7 @@ from policysched.cluster import snapshot
 from policysched.cluster.columns import columns
 from policysched.cluster.pods import pod_shape
 from policysched.compiler import condition_evidence, expressions, lowering, rewrites, rule_programs
+from policysched.compiler.nodes import node_facts
 from policysched.compiler.pods import scope
 from policysched.compiler.rules import base, hysteresis
 from policysched.framework import cycle_state, interface, status
@@ -26,6 +27,7 @@ class Reject(base.PolicyRule):
 
     Attributes:
         reads: what the answers depend on.
+        facts: what the condition reads of nodes besides labels, taints, names and amounts.
         condition: the condition after rewrites.
         outage: tells whether a metric is lost.
         told: puts into words what it saw of its metrics; None if it reads none.
@@ -46,6 +48,7 @@ class Reject(base.PolicyRule):
         condition = rewrites.apply(rule.condition)
         self.condition = lower.lower(condition)
         self.reads = reads_of_rule(condition)
+        self.facts = node_facts.find_facts_of_condition(condition)
         self.outage = lower.outage(condition)
         self.told = lower.evidence(rule.head, rule.condition)
         self._parts = condition_evidence.ConditionEvidence(rule.condition, lower)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
+from typing import Literal
 
 from msgspec import structs
 
@@ -158,32 +159,41 @@ def try_joining_domain(
 
 
 def try_label_change(
-    tried: trials.PodTrials, alone: Sequence[str], key: str, value: str | None
+    tried: trials.PodTrials,
+    alone: Sequence[str],
+    key: str,
+    value: str | None,
+    noun: Literal["label", "annotation"] = "label",
 ) -> Iterator[suggested_edit.SuggestedEdit]:
-    """Yield the edits to a label on one node that make the pod fit; None removes the label."""
-    if value is not None and value.startswith("-"):
+    """Yield the edits to a label on one node that make the pod fit; None removes the label.
+
+    Annotations are edited in the same way.
+    """
+    if noun == "label" and value is not None and value.startswith("-"):
         return  # label values begin with a letter or a digit
+    field: Literal["labels", "annotations"] = "labels" if noun == "label" else "annotations"
     having: defaultdict[str | None, list[str]] = defaultdict(list)
     for name in alone:
-        having[tried.get_node(name).metadata.labels.get(key)].append(name)
+        having[getattr(tried.get_node(name).metadata, field).get(key)].append(name)
 
-    def relabelled(name: str) -> AbstractContextManager[None]:
-        return tried.suppose_nodes([trials.replace_labels(tried.get_node(name), {key: value})])
+    def changed(name: str) -> AbstractContextManager[None]:
+        node = trials.replace_node_texts(tried.get_node(name), field, {key: value})
+        return tried.suppose_nodes([node])
 
     written = None if value is None else f"{key}={value}"
     without = having.pop(None, [])
     if written is not None:
-        text = f"add the label {written} to a node"
-        said = _make_node_edit("label", "metadata.labels", None, written, text)
-        yield from try_node_edit(tried, said, without, relabelled)
+        text = f"add the {noun} {written} to a node"
+        said = _make_node_edit(noun, f"metadata.{field}", None, written, text)
+        yield from try_node_edit(tried, said, without, changed)
     if key.rpartition("/")[0] in _OF_KUBELETS:
         return
     for before in sorted(set(having) - {value}, key=str)[:_MOST_VALUES]:
-        text = f"change the label {key} of a node from {before} to {value}"
+        text = f"change the {noun} {key} of a node from {before} to {value}"
         if value is None:
-            text = f"remove the label {key}={before} of a node"
-        said = _make_node_edit("label", "metadata.labels", f"{key}={before}", written, text)
-        yield from try_node_edit(tried, said, having[before], relabelled)
+            text = f"remove the {noun} {key}={before} of a node"
+        said = _make_node_edit(noun, f"metadata.{field}", f"{key}={before}", written, text)
+        yield from try_node_edit(tried, said, having[before], changed)
 
 
 def choose_satisfying_label_value(operator: str, values: Sequence[str]) -> str | None:

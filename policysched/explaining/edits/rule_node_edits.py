@@ -24,7 +24,7 @@ _Requirement = checked_selector.Requirement
 def find_rule_node_edits(
     tried: trials.PodTrials, rule: _NodeRule, alone: Sequence[str]
 ) -> Iterator[suggested_edit.SuggestedEdit]:
-    """Yield corrections of the rule, and edits to labels and taints of the nodes in `alone`."""
+    """Yield corrections of the rule, and edits to metadata and taints of the nodes in `alone`."""
     words = selector_edits.build_label_vocabulary(tried)
     for each in dict.fromkeys(_list_node_requirements(rule)):
         for said, corrected in _propose_requirement_corrections(tried, rule, each, words):
@@ -41,7 +41,7 @@ def find_rule_node_edits(
 def find_label_number_edits(
     tried: trials.PodTrials, rule: checked.RejectRule, alone: Sequence[str]
 ) -> Iterator[suggested_edit.SuggestedEdit]:
-    """Yield edits that change or remove the labels that a condition reads as numbers."""
+    """Yield edits to the labels and annotations that a condition reads as numbers."""
     nodes = list(alone)
     for compare in checked_expr.walk_expressions(rule.condition) if nodes else ():
         if not isinstance(compare, checked_expr.Compare):
@@ -49,7 +49,7 @@ def find_label_number_edits(
         for each in checked_expr.walk_expressions(compare):
             if isinstance(each, checked_expr.NodeLabelNumber):
                 turns = threshold_edits.find_crossing_values(tried, compare, each, nodes)
-                yield from _try_label_numbers(tried, nodes, each.key, turns)
+                yield from _try_label_numbers(tried, nodes, each, turns)
 
 
 def find_compared_label_edits(
@@ -69,21 +69,26 @@ def find_compared_label_edits(
 
 
 def _try_label_numbers(
-    tried: trials.PodTrials, nodes: Sequence[str], key: str, turns: Sequence[float]
+    tried: trials.PodTrials,
+    nodes: Sequence[str],
+    label: checked_expr.NodeLabelNumber,
+    turns: Sequence[float],
 ) -> Iterator[suggested_edit.SuggestedEdit]:
     """Yield the nearest whole number that makes the pod fit, and the removal of the label."""
-    present = tried.get_node(nodes[0]).metadata.labels.get(key, "")
+    key, noun = label.key, label.of
+    metadata = tried.get_node(nodes[0]).metadata
+    present = (metadata.labels if noun == "label" else metadata.annotations).get(key, "")
     before = label_numbers.parse_decimal(present) or 0.0
     nearest = sorted(turns, key=lambda turn: abs(turn - before))[:_MOST_TURNS]
     wholes = {n for turn in nearest for n in (math.floor(turn), math.ceil(turn))}
     # The value of a label cannot begin with a sign.
     values = {max(n + more, 0) for n in wholes for more in (-1, 0, 1)}
     for value in sorted(values, key=lambda value: (abs(value - before), value)):
-        found = list(node_edits.try_label_change(tried, nodes, key, str(value)))
+        found = list(node_edits.try_label_change(tried, nodes, key, str(value), noun))
         if found:
             yield from found
             break
-    yield from node_edits.try_label_change(tried, nodes, key, None)
+    yield from node_edits.try_label_change(tried, nodes, key, None, noun)
 
 
 def _list_node_requirements(rule: _NodeRule) -> Iterator[_Requirement]:
@@ -99,11 +104,14 @@ def _list_node_requirements(rule: _NodeRule) -> Iterator[_Requirement]:
 def _find_label_and_taint_edits(
     tried: trials.PodTrials, alone: Sequence[str], each: _Requirement
 ) -> Iterator[suggested_edit.SuggestedEdit]:
-    """Yield edits to labels and taints after which the requirement no longer rejects the nodes."""
+    """Yield edits to nodes after which the requirement no longer rejects them."""
     match each:
         case checked_selector.LabelRequirement(key=key, operator=operator, values=values):
             for value in node_edits.list_label_values_to_try(operator, values):
                 yield from node_edits.try_label_change(tried, alone, key, value)
+        case checked_selector.AnnotationRequirement(key=key, operator=operator, values=values):
+            for value in node_edits.list_label_values_to_try(operator, values):
+                yield from node_edits.try_label_change(tried, alone, key, value, "annotation")
         case checked_selector.TaintRequirement(pattern=pattern):
             yield from node_edits.try_removing_taints(tried, alone, pattern.key)
         case _:

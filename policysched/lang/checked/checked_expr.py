@@ -105,11 +105,16 @@ class PodPriority:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class NodeLabelNumber:
-    """A node label as a decimal number; missing if the label is absent or not a finite number."""
+    """A node label as a decimal number; missing if the label is absent or not a finite number.
+
+    Attributes:
+        of: `annotation` reads the annotation with this key instead.
+    """
 
     key: str
     unit: units.Unit
     span: source.Span = dataclasses.field(compare=False, repr=False)
+    of: Literal["label", "annotation"] = "label"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ import dataclasses
 from collections.abc import Iterator
 from typing import Literal, TypeAlias
 
+from policysched import release_version
 from policysched.lang import source
 
 LabelOperator: TypeAlias = Literal["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"]
@@ -42,7 +43,7 @@ class LabelRequirement:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class AnnotationRequirement:
-    """A requirement on one annotation of a pod, with the operators and semantics of labels."""
+    """A requirement on one annotation of a pod or node, with the semantics of labels."""
 
     key: str
     operator: LabelOperator
@@ -68,6 +69,35 @@ class FieldRequirement:
     field: PodField | ClusterField | ResourceField | Literal["nodeName"]
     operator: Literal["In", "NotIn"]
     values: tuple[str, ...]
+    span: source.Span = dataclasses.field(compare=False, repr=False)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ConditionRequirement:
+    """A requirement on the status of a condition of a node.
+
+    As for labels, NotIn also matches a node without the condition.
+
+    Attributes:
+        condition: type of the condition.
+        values: sorted statuses for In and NotIn; empty for Exists and DoesNotExist.
+    """
+
+    condition: str
+    operator: Literal["In", "NotIn", "Exists", "DoesNotExist"]
+    values: tuple[str, ...]
+    span: source.Span = dataclasses.field(compare=False, repr=False)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class VersionRequirement:
+    """A comparison of a node's kubelet version with a version.
+
+    A node that does not report a version matches only `!=`.
+    """
+
+    comparator: Comparator
+    bound: release_version.VersionBound
     span: source.Span = dataclasses.field(compare=False, repr=False)
 
 
@@ -144,6 +174,8 @@ Requirement: TypeAlias = (
     LabelRequirement
     | AnnotationRequirement
     | FieldRequirement
+    | ConditionRequirement
+    | VersionRequirement
     | NumberRequirement
     | TaintRequirement
 )
@@ -152,10 +184,10 @@ Selector: TypeAlias = SelectorConjunction | SelectorDisjunction | SelectorNegati
 
 The kind of object determines which requirements can occur:
 
-- pods: all except TaintRequirement, with fields of PodField
-- nodes: LabelRequirement, TaintRequirement, and FieldRequirement of `nodeName`
+- pods: requirements on labels, annotations and numbers, and on fields of PodField
+- nodes: all except NumberRequirement, with the field `nodeName`
 - namespaces: LabelRequirement
-- clusters: the same as for nodes, with fields of ClusterField
+- clusters: requirements on labels and taints, and on fields of ClusterField
 - resources: the same as for pods, with fields of ResourceField
 """
 

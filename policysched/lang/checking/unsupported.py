@@ -9,8 +9,6 @@ from policysched.lang import source
 from policysched.lang.diagnostics import diagnostics
 
 UNSUPPORTED: dict[str, str] = {
-    "annotation of a node": "reading a node's annotations",
-    "condition": "reading a node's conditions",
     "storageClass": "reading the storage classes of a pod's claims",
 }
 """Key -> its description, in parentheses after the key in "KEY (…) is not yet supported"."""

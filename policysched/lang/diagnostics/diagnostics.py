@@ -163,7 +163,7 @@ LINT_CODES: dict[str, str] = {
     "PS413": "a query in percent for a metric that is a ratio",
     "PS414": "a query in a different unit from its metric",
     "PS501": "a policy that leaves no node of the cluster",
-    "PS502": "a label that no node of the cluster has",
+    "PS502": "a label, annotation or condition that no node of the cluster has",
     "PS503": "a label value that no node of the cluster has",
     "PS504": "a policy that matches no pod of the cluster",
     "PS505": "pods of DaemonSets that a required node affinity keeps off their node",

@@ -12,7 +12,18 @@ from typing import Literal
 from policysched.lang.words import vocabulary
 
 _OURS: dict[vocabulary.Domain, dict[str, str]] = {
-    "node": dict.fromkeys(("name", "metadata.name", "nodename", "node_name"), "nodeName"),
+    "node": {
+        **dict.fromkeys(("name", "metadata.name", "nodename", "node_name"), "nodeName"),
+        **dict.fromkeys(
+            ("kubeletVersion", "nodeInfo.kubeletVersion", "status.nodeInfo.kubeletVersion"),
+            "nodeInfo(kubeletVersion)",
+        ),
+        **{
+            key: f"condition({each})"
+            for each in vocabulary.NODE_CONDITIONS
+            for key in (each, f"conditions.{each}", f"status.conditions.{each}")
+        },
+    },
     "pod": {
         **dict.fromkeys(("priorityClass", "spec.priorityClassName"), "priorityClassName"),
         **dict.fromkeys(
@@ -74,7 +85,7 @@ def find_key_meaning(domain: vocabulary.Domain, key: str) -> FieldMeaning | None
         return _find_prefixed_key_meaning(domain, "pod" if owner == "pod" else "node", rest)
     if _OF_LABELS.match(key):
         return FieldMeaning(domain, _OF_LABELS.sub("", key, count=1))
-    if domain in ("pod", "resource") and _OF_ANNOTATIONS.match(key):
+    if domain in ("pod", "node", "resource") and _OF_ANNOTATIONS.match(key):
         annotation = _OF_ANNOTATIONS.sub("", key, count=1)
         return FieldMeaning(domain, f"annotation({annotation})")
     amount = _AMOUNTS.fullmatch(key)

@@ -162,6 +162,7 @@ CALLS: dict[str, str] = {
     **dict.fromkeys(("has", "exists", "defined", "some"), "node({0} Exists)"),
     **dict.fromkeys(("tainted", "taint"), "node(tainted({0}))"),
     **dict.fromkeys(("len", "size"), "requested({0})"),
+    "condition": "node(condition({0}) = True)",
     "quantity": "{0}",
     "sum": "({0} + {1})",
 }

@@ -65,6 +65,11 @@ SELECTORS = (
         "in `image`, `*` matches any characters",
     ),
     _idiom(
+        rf"\bcondition\(\s*({_KEY})\s*\)(?=\s*(?:$|[)}}]|(?:and|or|as|weight|message)\b))",
+        r"condition(\1) = True",
+        "expected a comparison with a status after `\\g<0>`",
+    ),
+    _idiom(
         rf"\bnot\s+in\s+namespaces?\s*\(?\s*({_LIST})\s*\)?",
         r"namespaceSelector kubernetes.io/metadata.name NotIn (\1)",
         "namespaces are excluded by their labels",

@@ -70,14 +70,16 @@ FIELDS: dict[Domain, dict[str, ReservedField]] = {
 }
 
 SELECTOR_FUNCTIONS: dict[str, tuple[tuple[Domain, ...], str]] = {
-    "annotation": (
-        ("pod", "node", "resource"),
-        "annotation of the pod or binding (of a node: not yet supported)",
-    ),
-    "condition": (("node",), "status of a node condition (not yet supported)"),
+    "annotation": (("pod", "node", "resource"), "annotation of the pod, node or binding"),
+    "condition": (("node",), "status of a condition of the node: True, False or Unknown"),
     "limits": (("pod",), "effective limit of a resource; a pod without a limit does not match"),
+    "nodeInfo": (("node",), "`nodeInfo(kubeletVersion)`, compared as a version"),
     "requests": (("pod", "resource"), "effective request of a resource; 0 without a request"),
 }
+NODE_CONDITIONS = ("DiskPressure", "MemoryPressure", "NetworkUnavailable", "PIDPressure", "Ready")
+"""The conditions that the kubelet or a cloud provider sets; other components add their own."""
+CONDITION_STATUSES = ("True", "False", "Unknown")
+NODE_INFO = ("kubeletVersion",)
 
 POD_VALUE_FIELDS: dict[str, str] = {
     "namespace": "name of the pod's namespace",
@@ -100,7 +102,7 @@ FUNCTIONS: dict[str, str] = {
     "requests": "amount that the pod requests; 0 without a request",
     "limits": "limit of the pod; missing if the pod has no limit",
     "label": "the value of a node label as a number; missing if the value is not a number",
-    "annotation": "the value of a node annotation as a number (not yet supported)",
+    "annotation": "the value of a node annotation as a number; missing if it is not a number",
     "min": "the smallest of two or more numbers in the same unit",
     "max": "the largest of two or more numbers in the same unit",
     "abs": "the number without its sign",

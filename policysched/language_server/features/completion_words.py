@@ -9,7 +9,7 @@ from typing import cast
 from policysched import units
 from policysched.lang.syntax import syntax
 from policysched.lang.words import vocabulary
-from policysched.language_server.features import proposals
+from policysched.language_server.features import node_fact_words, proposals
 from policysched.language_server.project import programs
 from policysched.language_server.words import cursor_contexts, names, word_docs
 from policysched.language_server.words import vocabulary as words
@@ -141,7 +141,12 @@ def _propose_selector_words(
 ) -> Iterator[proposals.CompletionProposal]:
     """Yield the labels, values or params that fit the position in a selector."""
     opening, key = context.enclosing
-    if context.get_preceding_word() in _NUMBER_SIGNS or (
+    if opening in node_fact_words.FUNCTIONS or any(node_fact_words.find_compared_fact(context)):
+        if "node" in _list_selector_domains(context):
+            facts = node_fact_words.list_fact_words(program.completion_words, context)
+            for word, meaning in facts:
+                yield from _propose_quoted_words((word,), "value", meaning)
+    elif context.get_preceding_word() in _NUMBER_SIGNS or (
         context.get_preceding_word() in _VALUE_SIGNS and _is_after_pod_amount(context)
     ):
         yield from _propose_params_of_pod_amount(program, context)
@@ -192,7 +197,7 @@ def _propose_label_keys(
                     name, "field", f"field of the {domain}", field.doc, rank=3
                 )
         for name, (domains, doc) in vocabulary.SELECTOR_FUNCTIONS.items():
-            if domain in domains and _is_supported_for_domain(name, domain):
+            if domain in domains:
                 yield proposals.CompletionProposal(name, "function", doc, rank=4)
     for each in program.name_index.list_definitions("let"):
         if isinstance(each.node, syntax.LetSelector):
@@ -299,6 +304,10 @@ def _propose_expression_words(
             for each in quoted
         )
         return
+    if opening == "annotation":
+        facts = node_fact_words.list_fact_words(program.completion_words, context)
+        yield from _propose_quoted_words((word for word, _ in facts), "value", "annotation")
+        return
     if opening == "label":
         yield from _propose_domain_labels(
             program, "cluster" if context.item == "clusterPolicy" else "node"
@@ -347,12 +356,6 @@ def _can_item_read_definition(item: str, node: object) -> bool:
 
 def _is_doc_of_supported_word(doc: str) -> bool:
     return not doc.endswith("(not yet supported)")
-
-
-def _is_supported_for_domain(function: str, domain: words.Domain) -> bool:
-    """Return whether a selector function is supported for a domain."""
-    is_unread = function == "annotation" and domain == "node"
-    return not is_unread and _is_doc_of_supported_word(vocabulary.SELECTOR_FUNCTIONS[function][1])
 
 
 def _is_in_normalisation_arguments(context: cursor_contexts.CursorContext) -> bool:

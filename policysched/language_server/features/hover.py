@@ -9,6 +9,7 @@ from policysched import errors
 from policysched.lang.checked import checked_selector
 from policysched.lang.diagnostics import diagnostic_pages, diagnostics
 from policysched.lang.parsing import scanner
+from policysched.lang.words import vocabulary as language_words
 from policysched.language_server.features import completion_words, selector_matches
 from policysched.language_server.project import programs
 from policysched.language_server.words import names, vocabulary, word_docs
@@ -127,7 +128,8 @@ def _describe_word(
     if found is None:
         return HoverContent(lexeme.start, lexeme.end, doc) if doc else None
     is_operator = lexeme.text in word_docs.OPERATORS
-    lines = [doc] if doc and is_operator else []
+    is_function = lexeme.text in language_words.SELECTOR_FUNCTIONS
+    lines = [doc] if doc and (is_operator or is_function) else []
     counted = selector_matches.describe_match_count(program, found)
     if counted:
         lines.append(f"`{selector_matches.extract_requirement_text(program, found)}`: {counted}")

@@ -37,6 +37,7 @@ class CompletionVocabulary:
 
     Attributes:
         labels: the labels of nodes, pods, namespaces and member clusters.
+        node_facts: function -> the annotations, conditions or versions of nodes, with their values.
         taints: the taints in the syntax of `tolerate`, `key=value:Effect`.
         resources: the resources that nodes offer.
         series: the names of series in Prometheus, including the results of recording rules.
@@ -49,6 +50,7 @@ class CompletionVocabulary:
     resources: frozenset[str] = frozenset()
     series: frozenset[str] = frozenset()
     meanings: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    node_facts: Mapping[str, Labels] = dataclasses.field(default_factory=dict)
 
     def get_labels(self, domain: Domain) -> Labels:
         """Return the labels of one domain: nodes, pods, namespaces or member clusters."""
@@ -67,6 +69,12 @@ class CompletionVocabulary:
             self.resources | other.resources,
             self.series | other.series,
             {**other.meanings, **self.meanings},
+            {
+                function: _join_words(
+                    self.node_facts.get(function, {}), other.node_facts.get(function, {})
+                )
+                for function in {*self.node_facts, *other.node_facts}
+            },
         )
 
 
@@ -106,6 +114,15 @@ def collect_cluster_vocabulary(dump: dump_file.ObjectDump) -> CompletionVocabula
         ),
         taints=frozenset(map(str, taints)),
         resources=frozenset(resources),
+        node_facts={
+            "annotation": _count_label_values(node.metadata.annotations for node in found.nodes),
+            "condition": _count_label_values(
+                {each.type: each.status for each in node.status.conditions} for node in found.nodes
+            ),
+            "nodeInfo": _count_label_values(
+                {"kubeletVersion": node.status.node_info.kubelet_version} for node in found.nodes
+            ),
+        },
     )
 
 

@@ -193,6 +193,8 @@ def describe_word(word: str, before: str = "") -> str:
     ):
         if word in table:
             return f"{table[word]}."
+    if word in vocabulary.SELECTOR_FUNCTIONS:
+        return f"{vocabulary.SELECTOR_FUNCTIONS[word][1]}."
     if word in vocabulary.EXPRESSION_FIELDS:
         return f"{vocabulary.EXPRESSION_FIELDS[word][1]}."
     return ""

@@ -53,6 +53,16 @@ class ClusterFacts:
                 found.setdefault(key, set()).add(value)
         return {key: frozenset(values) for key, values in found.items()}
 
+    @functools.cached_property
+    def node_annotations(self) -> frozenset[str]:
+        """The keys of the annotations of nodes."""
+        return frozenset(key for node in self.nodes for key in node.metadata.annotations)
+
+    @functools.cached_property
+    def node_conditions(self) -> frozenset[str]:
+        """The types of the conditions of nodes."""
+        return frozenset(each.type for node in self.nodes for each in node.status.conditions)
+
     def count_nodes_with_label(self, key: str) -> int:
         """Return the number of nodes that have a label."""
         return sum(key in node.metadata.labels for node in self.nodes)

@@ -78,7 +78,7 @@ def _is_bound(requirement: checked_selector.Requirement) -> bool:
             | checked_selector.AnnotationRequirement(operator=operator)
         ):
             return operator in {"Gt", "Lt"}
-        case checked_selector.NumberRequirement():
+        case checked_selector.NumberRequirement() | checked_selector.VersionRequirement():
             return True
         case _:
             return False

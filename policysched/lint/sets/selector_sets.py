@@ -17,8 +17,10 @@ import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeAlias
 
-from policysched import int64
+from policysched import int64, release_version
+from policysched.compiler.nodes import node_masks
 from policysched.lang.checked import checked_selector
+from policysched.lang.words import vocabulary
 
 MAX_BOXES = 256
 MAX_OPERANDS = 64
@@ -166,6 +168,10 @@ def _get_variable(requirement: checked_selector.Requirement) -> Variable:
             return ("image", values)
         case checked_selector.FieldRequirement(field=field):
             return ("field", field)
+        case checked_selector.ConditionRequirement(condition=condition):
+            return ("condition", condition)
+        case checked_selector.VersionRequirement():
+            return ("kubeletVersion",)
         case checked_selector.NumberRequirement(resource=resource, amount=amount):
             return ("number", resource, amount)
         case checked_selector.TaintRequirement(pattern=pattern):
@@ -182,17 +188,30 @@ def _choose_representative_values(
         case checked_selector.FieldRequirement(field=field) if field != "image":
             named = {value for each in readers for value in _list_required_values(each)}
             return ("", *sorted(named - {""}), _OTHER)
+        case checked_selector.ConditionRequirement():
+            return (None, *vocabulary.CONDITION_STATUSES, _OTHER)
+        case checked_selector.VersionRequirement():
+            return _choose_representative_versions(readers)
         case checked_selector.NumberRequirement():
             return _choose_representative_numbers(readers)
         case _:
             return (False, True)
 
 
+def _choose_representative_versions(
+    readers: Sequence[checked_selector.Requirement],
+) -> tuple[Value, ...]:
+    """Return no version, the lowest one, and those at which a comparison changes its result."""
+    bounds = [
+        each.bound for each in readers if isinstance(each, checked_selector.VersionRequirement)
+    ]
+    cuts = sorted({cut for bound in bounds for cut in (bound.low, bound.end)})
+    lowest = release_version.ReleaseVersion(0, 0, 0, is_release=False)
+    return (None, *(str(each) for each in (lowest, *cuts)))
+
+
 def _list_required_values(requirement: checked_selector.Requirement) -> tuple[str, ...]:
-    has_values = not isinstance(
-        requirement, checked_selector.NumberRequirement | checked_selector.TaintRequirement
-    )
-    return requirement.values if has_values else ()  # type: ignore[union-attr]  # excluded above
+    return requirement.values if isinstance(requirement, checked_selector.FieldRequirement) else ()
 
 
 def _choose_representative_texts(readers: Sequence[checked_selector.Requirement]) -> list[Value]:
@@ -254,8 +273,12 @@ def _matches_requirement(requirement: checked_selector.Requirement, value: Value
         case (
             checked_selector.LabelRequirement(operator=operator, values=values)
             | checked_selector.AnnotationRequirement(operator=operator, values=values)
+            | checked_selector.ConditionRequirement(operator=operator, values=values)
         ):
             return _matches_text(operator, values, value)
+        case checked_selector.VersionRequirement(comparator=comparator, bound=bound):
+            version = value if isinstance(value, str) else None
+            return node_masks.VersionTest(comparator, bound).matches_value(version)
         case checked_selector.FieldRequirement(field="image", operator=operator):
             return bool(value) is (operator == "In")
         case checked_selector.FieldRequirement(operator=operator, values=values):

@@ -8,7 +8,7 @@ from typing import Any, Protocol, cast
 from policysched import units
 from policysched.lang import source
 from policysched.lang.checked import checked_expr
-from policysched.lang.checking import diagnostic_collector, number_reading, unsupported
+from policysched.lang.checking import diagnostic_collector, number_reading
 from policysched.lang.checking.expressions import check_operands
 from policysched.lang.checking.selectors import check_selectors
 from policysched.lang.diagnostics import diagnostics
@@ -41,13 +41,10 @@ def check_call(
     if name not in vocabulary.FUNCTIONS:
         _report_unknown_function(found, call)
         return None
-    if name == "annotation":
-        found.add_diagnostic(unsupported.diagnose_unsupported("annotation of a node", call.span))
-        return None
     if name in vocabulary.NODE_RESOURCE_FUNCTIONS or name in ("requests", "limits"):
         return _check_resource_call(checker, call)
-    if name == "label":
-        return _check_label_call(checker, call)
+    if name in ("label", "annotation"):
+        return _check_node_number_call(checker, call)
     return _check_arithmetic_call(checker, call, expected)
 
 
@@ -147,15 +144,25 @@ def _check_resource_call(checker: NumberChecker, call: syntax_expr.Call) -> Type
     return checked_expr.NodeResource(cast("Any", name), resource, unit, call.span)
 
 
-def _check_label_call(checker: NumberChecker, call: syntax_expr.Call) -> Typed | None:
-    word = read_word_argument(checker.found, call, 'label("example.com/power")')
+def _check_node_number_call(checker: NumberChecker, call: syntax_expr.Call) -> Typed | None:
+    """Check `label` and `annotation`, which read numbers of the node."""
+    name: Any = call.function.text
+    word = read_word_argument(checker.found, call, f'{name}("example.com/power")')
     if word is None:
+        return None
+    if name == "annotation" and checker.env.target == "cluster":
+        checker.found.add_error(
+            "PS108",
+            "annotations of clusters cannot be read",
+            call.span,
+            help='write the number into a label, and read it with `label("…")`',
+        )
         return None
     problem = kubernetes_names.find_label_key_problem(word.text)
     if problem:
-        checker.found.add_error("PS107", f"the label key `{word.text}` {problem}", word.span)
+        checker.found.add_error("PS107", f"the {name} key `{word.text}` {problem}", word.span)
         return None
-    return checked_expr.NodeLabelNumber(word.text, units.NUMBER, call.span)
+    return checked_expr.NodeLabelNumber(word.text, units.NUMBER, call.span, name)
 
 
 def _check_arithmetic_call(

@@ -460,6 +460,8 @@ class ExprChecker:
             return None
         if check_label_idioms.report_label_comparison(self.env, expr):
             return None
+        if check_label_idioms.report_selector_function(self.env, expr):
+            return None
         both = self.check_operand_pair(expr.left, expr.right, "is compared with", None)
         if both is None:
             return None

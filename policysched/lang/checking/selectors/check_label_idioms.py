@@ -58,6 +58,33 @@ def _describe_label(written: str, label: syntax_expr.Expr, value: str) -> str:
             return f"`{written}` is a number, but `{value}` is a label value"
 
 
+def report_selector_function(
+    env: number_reading.NameEnvironment, expr: syntax_expr.Comparison
+) -> bool:
+    """Report a test of a node outside `node(…)`; return whether it was reported."""
+    left = expr.left
+    if not isinstance(left, syntax_expr.Call) or env.target == "cluster":
+        return False
+    name = left.function.text
+    is_text = isinstance(expr.right, syntax_expr.Text) or (
+        _get_unknown_name(env, expr.right) is not None
+    )
+    is_test = name in ("condition", "nodeInfo") or (name == "annotation" and is_text)
+    if not is_test:
+        return False
+    test = f"node({env.found.get_text_on_one_line(expr.span)})"
+    env.found.add_error(
+        "PS104",
+        f"`{name}` is only allowed in selectors"
+        if name != "annotation"
+        else f"`{env.found.get_text_on_one_line(left.span)}` is a number here",
+        left.span,
+        help=f"write `{test}`",
+        fix=fixes.make_replacement_fix(expr.span, test),
+    )
+    return True
+
+
 def report_comparison_with_boolean(
     env: number_reading.NameEnvironment, expr: syntax_expr.Comparison
 ) -> bool:

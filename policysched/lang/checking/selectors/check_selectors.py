@@ -16,6 +16,7 @@ from policysched.lang.checked import checked_selector
 from policysched.lang.checking import number_reading, unsupported
 from policysched.lang.checking.selectors import (
     check_label_idioms,
+    check_node_facts,
     check_taints,
     field_values,
     param_values,
@@ -233,7 +234,7 @@ class SelectorChecker:
     def _check_function_requirement(
         self, requirement: syntax_expr.Requirement, argument: syntax_expr.Value
     ) -> checked_selector.Selector | None:
-        """Check a requirement on `requests(…)`, `limits(…)` or `annotation(…)`."""
+        """Check a requirement on `requests(…)`, `annotation(…)` or another function."""
         name = requirement.subject.name
         known = [
             key
@@ -243,20 +244,19 @@ class SelectorChecker:
         if name.text not in known and self._report_expression_function(requirement, argument):
             return None
         if name.text not in known:
-            self._found.report_undefined_name(f"{self._domain} function", name, known)
+            homes = vocabulary.SELECTOR_FUNCTIONS.get(name.text, ((), ""))[0]
+            objects = ", ".join(f"{home}s" for home in homes)
+            advice = f"`{name.text}` is a function of selectors on {objects}" if homes else ""
+            self._found.report_undefined_name(
+                f"{self._domain} function", name, known, instead=advice
+            )
             return None
         if name.text == "condition":
-            self._found.add_diagnostic(
-                unsupported.diagnose_unsupported(name.text, requirement.subject.span)
-            )
-            return None
+            return check_node_facts.check_condition_requirement(self._found, requirement, argument)
+        if name.text == "nodeInfo":
+            return check_node_facts.check_version_requirement(self._found, requirement, argument)
         if name.text in ("requests", "limits"):
             return self._check_amount_requirement(requirement, argument)
-        if self._domain == "node":
-            self._found.add_diagnostic(
-                unsupported.diagnose_unsupported("annotation of a node", requirement.subject.span)
-            )
-            return None
         return self._check_label_requirement(
             requirement, argument, "annotation", checked_selector.AnnotationRequirement
         )
@@ -266,7 +266,7 @@ class SelectorChecker:
     ) -> bool:
         """Report a function that is only valid in expressions; return whether it was reported."""
         name = requirement.subject.name
-        if name.text not in vocabulary.FUNCTIONS:
+        if name.text not in vocabulary.FUNCTIONS or name.text == "annotation":
             return False
         written = self._found.get_text_on_one_line(requirement.span)
         advice = f"write a separate statement: `reject when not ({written})`"

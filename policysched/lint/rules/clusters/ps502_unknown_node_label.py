@@ -1,8 +1,9 @@
-"""PS502: a label that no node of the cluster has."""
+"""PS502: a label, annotation or condition that no node of the cluster has."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from typing import TypeAlias
 
 from policysched import spelling
 from policysched.lang.checked import checked, checked_expr, checked_selector
@@ -10,12 +11,17 @@ from policysched.lang.diagnostics import diagnostics
 from policysched.lint import rule, rule_input
 from policysched.lint.facts import cluster_facts
 
+_KeyRequirement: TypeAlias = (
+    checked_selector.LabelRequirement
+    | checked_selector.AnnotationRequirement
+    | checked_selector.ConditionRequirement
+)
 _ABSENCES = frozenset({"DoesNotExist", "NotIn"})
-"""The operators that match nodes without the label."""
+"""The operators that match nodes without the key."""
 
 
 def _find_violations(about: rule_input.LintInput) -> Iterator[diagnostics.Diagnostic]:
-    """Yield a finding for each unknown label in selectors and topology keys."""
+    """Yield a finding for each unknown key in selectors and topology keys."""
     cluster = about.cluster
     if cluster is None or not cluster.nodes:
         return
@@ -23,16 +29,15 @@ def _find_violations(about: rule_input.LintInput) -> Iterator[diagnostics.Diagno
         if occurrence.about != "nodes":
             continue
         is_refused = _are_matching_nodes_refused(occurrence.rule)
-        for each, is_denied in _iterate_label_requirements(
-            occurrence.selector, is_denied=is_refused
-        ):
-            if each.key in cluster.node_labels:
+        for each, is_denied in _iterate_key_requirements(occurrence.selector, is_denied=is_refused):
+            _, key, known = _find_known_keys(cluster, each)
+            if known is None or key in known:
                 continue
-            # A rule that permits nodes without the label can be right even if no node has it, so
+            # A rule that permits nodes without the key can be right even if no node has it, so
             # only a likely typo is reported.
             is_absence = (each.operator in _ABSENCES) is not is_denied
-            if not is_absence or spelling.find_nearest_names(each.key, cluster.node_labels):
-                yield _diagnose_unknown_label(about, cluster, each)
+            if not is_absence or spelling.find_nearest_names(key, known):
+                yield _diagnose_unknown_key(about, cluster, each)
     for policy in about.program.policies:
         for rule_ in policy.rules:
             if isinstance(rule_, checked.PodAffinityRule | checked.TopologySpreadRule):
@@ -47,42 +52,64 @@ def _are_matching_nodes_refused(each: checked.Rule | None) -> bool:
     )
 
 
-def _iterate_label_requirements(
+def _find_known_keys(
+    cluster: cluster_facts.ClusterFacts, each: _KeyRequirement
+) -> tuple[str, str, Collection[str] | None]:
+    """Return what a requirement reads, its key, and the keys of the nodes.
+
+    None instead of keys means that the listing has no conditions or annotations at all.
+    """
+    match each:
+        case checked_selector.LabelRequirement(key=key):
+            return "label", key, cluster.node_labels
+        case checked_selector.AnnotationRequirement(key=key):
+            return "annotation", key, cluster.node_annotations or None
+        case checked_selector.ConditionRequirement(condition=condition):
+            return "condition", condition, cluster.node_conditions or None
+
+
+def _iterate_key_requirements(
     selector: checked_selector.Selector, *, is_denied: bool
-) -> Iterator[tuple[checked_selector.LabelRequirement, bool]]:
-    """Yield each label requirement, and whether the rule avoids nodes that meet it."""
+) -> Iterator[tuple[_KeyRequirement, bool]]:
+    """Yield each requirement on a key, and whether the rule avoids nodes that meet it."""
     match selector:
         case (
             checked_selector.SelectorConjunction(operands=operands)
             | checked_selector.SelectorDisjunction(operands=operands)
         ):
             for operand in operands:
-                yield from _iterate_label_requirements(operand, is_denied=is_denied)
+                yield from _iterate_key_requirements(operand, is_denied=is_denied)
         case checked_selector.SelectorNegation(operand=operand):
-            yield from _iterate_label_requirements(operand, is_denied=not is_denied)
-        case checked_selector.LabelRequirement():
+            yield from _iterate_key_requirements(operand, is_denied=not is_denied)
+        case (
+            checked_selector.LabelRequirement()
+            | checked_selector.AnnotationRequirement()
+            | checked_selector.ConditionRequirement()
+        ):
             yield selector, is_denied
         case _:
             pass
 
 
-def _diagnose_unknown_label(
+def _diagnose_unknown_key(
     about: rule_input.LintInput,
     cluster: cluster_facts.ClusterFacts,
-    each: checked_selector.LabelRequirement,
+    each: _KeyRequirement,
 ) -> diagnostics.Diagnostic:
-    """Return the finding for an unknown label, with a fix to the most similar label."""
-    nearest = spelling.find_nearest_names(each.key, cluster.node_labels)
+    """Return the finding for an unknown key, with a fix to the most similar key."""
+    what, key, known = _find_known_keys(cluster, each)
+    nearest = spelling.find_nearest_names(key, known or ())
     text = about.texts[each.span.file]
     fix = None
-    if nearest and text.text.startswith(each.key, each.span.start):
-        span = text.span(each.span.start, each.span.start + len(each.key))
+    start = text.text.find(key, each.span.start, each.span.end)
+    if nearest and start >= 0:
+        span = text.span(start, start + len(key))
         fix = diagnostics.Fix((diagnostics.TextEdit(span, nearest[0]),), safe=False)
     return diagnostics.Diagnostic(
         "PS502",
-        f"no node of {cluster.name} has the label `{each.key}`",
+        f"no node of {cluster.name} has the {what} `{key}`",
         each.span,
-        help=spelling.suggest_names(each.key, cluster.node_labels),
+        help=spelling.suggest_names(key, known or ()),
         fix=fix,
     )
 

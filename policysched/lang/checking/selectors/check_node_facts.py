@@ -1,0 +1,133 @@
+"""Check requirements on conditions and versions of nodes."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, cast
+
+from policysched import release_version
+from policysched.lang.checked import checked_selector
+from policysched.lang.checking import diagnostic_collector
+from policysched.lang.diagnostics import diagnostics
+from policysched.lang.syntax import syntax_expr
+from policysched.lang.words import kubernetes_names, vocabulary
+
+_OPERATORS = {"=": "In", "!=": "NotIn"}
+_KNOWN = {name.lower(): name for name in vocabulary.NODE_CONDITIONS}
+_STATES_OF_KUBECTL = {
+    "notready": "condition(Ready) != True",
+    "schedulingdisabled": "tainted(node.kubernetes.io/unschedulable)",
+}
+"""Words in the column STATUS of `kubectl get nodes`, in lower case -> what policies write."""
+_COMPARATORS = {"Gt": ">", "Lt": "<"}
+_BEGINNING = re.compile(r"v?[0-9]+\.[0-9]+(?:\.[0-9]+)?")
+
+
+def check_condition_requirement(
+    found: diagnostic_collector.DiagnosticCollector,
+    requirement: syntax_expr.Requirement,
+    condition: syntax_expr.Value,
+) -> checked_selector.ConditionRequirement | None:
+    """Check a requirement on `condition(TYPE)`; return None if an error was reported."""
+    operator = _OPERATORS.get(requirement.operator, requirement.operator)
+    problem = kubernetes_names.find_label_key_problem(condition.text)
+    if problem:
+        found.report_invalid_name("condition", condition, problem)
+        return None
+    if operator not in ("In", "NotIn", "Exists", "DoesNotExist"):
+        _report_operator(found, requirement, "In, NotIn, =, !=, Exists and DoesNotExist")
+        return None
+    wrong = [each for each in requirement.words if each.text not in vocabulary.CONDITION_STATUSES]
+    for each in wrong:
+        found.report_word_not_allowed(
+            "a status of a condition", each, vocabulary.CONDITION_STATUSES
+        )
+    if wrong:
+        return None
+    _warn_of_other_spelling(found, requirement, condition)
+    return checked_selector.ConditionRequirement(
+        condition.text,
+        cast("Any", operator),
+        tuple(sorted({each.text for each in requirement.words})),
+        requirement.span,
+    )
+
+
+def _warn_of_other_spelling(
+    found: diagnostic_collector.DiagnosticCollector,
+    requirement: syntax_expr.Requirement,
+    condition: syntax_expr.Value,
+) -> None:
+    """Warn about a known condition in another case, and about states that are no conditions."""
+    known = _KNOWN.get(condition.text.lower(), condition.text)
+    span, meant = condition.span, known
+    if known == condition.text:
+        span = requirement.span
+        meant = _STATES_OF_KUBECTL.get(condition.text.lower(), "")
+    if meant:
+        found.add_diagnostic(
+            diagnostics.Diagnostic(
+                "PS107",
+                f"no node has a condition `{condition.text}`",
+                condition.span,
+                help=f"write `{meant}`",
+                fix=diagnostics.Fix((diagnostics.TextEdit(span, meant),), safe=False),
+                severity=diagnostics.Severity.WARNING,
+            )
+        )
+
+
+def check_version_requirement(
+    found: diagnostic_collector.DiagnosticCollector,
+    requirement: syntax_expr.Requirement,
+    component: syntax_expr.Value,
+) -> checked_selector.VersionRequirement | None:
+    """Check a requirement on `nodeInfo(kubeletVersion)`; return None if an error was reported."""
+    if component.text not in vocabulary.NODE_INFO:
+        found.report_word_not_allowed("an argument of `nodeInfo`", component, vocabulary.NODE_INFO)
+        return None
+    comparator = _COMPARATORS.get(requirement.operator, requirement.operator)
+    if comparator not in ("=", "!=", "<", "<=", ">", ">="):
+        _report_operator(found, requirement, "=, !=, <, <=, > and >=")
+        return None
+    word = requirement.words[0]
+    bound = release_version.parse_version_bound(word.text)
+    if bound is None:
+        _report_version(found, word)
+        return None
+    return checked_selector.VersionRequirement(cast("Any", comparator), bound, requirement.span)
+
+
+def _report_version(
+    found: diagnostic_collector.DiagnosticCollector, word: syntax_expr.Value
+) -> None:
+    """Report a text that is not a version, or has a suffix, which does not count."""
+    beginning = _BEGINNING.match(word.text)
+    fix = None
+    if beginning is not None:
+        edit = diagnostics.TextEdit(word.span, beginning[0])
+        fix = diagnostics.Fix((edit,), safe=False)
+    found.add_error(
+        "PS102",
+        f"`{word.text[:80]}` is not a version such as `1.30` or `1.30.2`",
+        word.span,
+        notes=("suffixes such as `-gke.100` do not count",) if fix else (),
+        help=f"write `{beginning[0]}`" if beginning is not None else "",
+        fix=fix,
+    )
+
+
+def _report_operator(
+    found: diagnostic_collector.DiagnosticCollector,
+    requirement: syntax_expr.Requirement,
+    operators: str,
+) -> None:
+    """Report an operator that the function does not support."""
+    subject = found.get_text_on_one_line(requirement.subject.span)
+    operator = found.get_text_on_one_line(requirement.operator_span)
+    found.add_error(
+        "PS108",
+        f"`{subject}` does not support the operator `{operator}`",
+        requirement.operator_span,
+        help=f"supported operators are {operators}",
+    )
