@@ -37,6 +37,7 @@ class PolicyVocabulary:
         annotations: annotation key of nodes -> the values with which policies compare it.
         conditions: types of conditions of nodes.
         versions: kubelet versions.
+        owners: names of the owners of pods.
         taints: taints in the form `key=value:Effect`.
         namespaces: the names of namespaces.
         metrics: the metrics with the ranges of their values.
@@ -46,6 +47,7 @@ class PolicyVocabulary:
     annotations: dict[str, set[str]] = dataclasses.field(default_factory=dict)
     conditions: set[str] = dataclasses.field(default_factory=set)
     versions: set[str] = dataclasses.field(default_factory=set)
+    owners: set[str] = dataclasses.field(default_factory=set)
     taints: set[str] = dataclasses.field(default_factory=set)
     namespaces: set[str] = dataclasses.field(default_factory=set)
     metrics: dict[str, tuple[float, float]] = dataclasses.field(default_factory=dict)
@@ -85,7 +87,7 @@ def _add_words_of_syntax_node(found: PolicyVocabulary, node: syntax_expr.SyntaxN
                 known |= {each.text for each in words if _VALUE.fullmatch(each.text)}
                 known |= set(_SOME_VALUES if node.pod_values else ())
         case syntax_expr.Requirement(subject=subject, words=words):
-            _add_node_facts(found, subject, {each.text for each in words})
+            _add_function_words(found, subject, {each.text for each in words})
         case syntax_expr.PodValue(subject=subject) if subject.argument is None:
             if _KEY.fullmatch(subject.name.text):
                 found.labels.setdefault(subject.name.text, set()).update(_SOME_VALUES)
@@ -102,16 +104,18 @@ def _add_words_of_syntax_node(found: PolicyVocabulary, node: syntax_expr.SyntaxN
             pass
 
 
-def _add_node_facts(
+def _add_function_words(
     found: PolicyVocabulary, subject: syntax_expr.Subject, values: set[str]
 ) -> None:
-    """Add the fact of nodes that a function reads, and versions around those compared with."""
+    """Add what a function reads of nodes or pods, and versions around those compared with."""
     key = subject.argument.text if subject.argument is not None else ""
     match subject.name.text:
         case "annotation":
             found.annotations.setdefault(key, set()).update(values)
         case "condition":
             found.conditions.add(key)
+        case "owner":
+            found.owners |= values
         case "nodeInfo":
             bounds = filter(None, map(release_version.parse_version_bound, values))
             found.versions |= {
@@ -160,11 +164,14 @@ def _generate_node(words: PolicyVocabulary, rng: random.Random) -> dict[str, Any
 
 
 def _generate_pod(words: PolicyVocabulary, rng: random.Random) -> dict[str, Any]:
-    return {
+    pod: dict[str, Any] = {
         "namespace": rng.choice(["default", *sorted(words.namespaces)]),
         "labels": _generate_labels(words.labels, rng),
         "requests": {"cpu": rng.choice([0, "100m", 1])},
     }
+    if words.owners:
+        pod["owner"] = f"Job/{rng.choice(['other', *sorted(words.owners)])}"
+    return pod
 
 
 def _generate_labels(words: Mapping[str, set[str]], rng: random.Random) -> dict[str, str]:

@@ -240,6 +240,7 @@ _fields = st.sampled_from(
         ("image", ("*/team/*", "db")),
         ("image", ("reg:5000/team/web",)),
         ("ownerKind", ("ReplicaSet",)),
+        ("owner(name)", ("a", "web")),
         ("priorityClassName", ("high",)),
         ("qosClass", ("Guaranteed",)),
         ("qosClass", ("BestEffort", "Burstable")),

@@ -72,3 +72,11 @@ def test_only_what_is_not_read_may_differ(other: builders.PodBuilder, is_alike: 
     projection = shape_projection.PodFieldsRead(frozenset({"tier"}))
     one = _key(projection, desk.pod("a", job="1", tier="web"))
     assert (_key(projection, other) == one) is is_alike
+
+
+def test_names_of_owners_count_only_if_a_policy_reads_them() -> None:
+    """Pods of all Jobs share answers otherwise."""
+    pods = [desk.pod(name).owner("Job", name) for name in ("a", "b")]
+    for selector, are_alike in (("ownerKind = Job", True), ("owner(name) = a", False)):
+        projection = _projection(f"policy p {{ for pods where {selector} }}")
+        assert len({_key(projection, pod) for pod in pods}) == (1 if are_alike else 2)

@@ -56,6 +56,7 @@ IMPOSSIBLE = {
     "priority-class": ("reject when pod(priorityClassName = {})", ["high*"]),
     "service-account": ("reject when pod(serviceAccountName = {})", ["ci-*"]),
     "owner-kind": ("reject when pod(ownerKind = {})", ["*Set"]),
+    "owner-name": ("reject when pod(owner(name) = {})", ["web-*"]),
     "image": ("reject when pod(image = {})", ["nginx:1.2?", "nginx:[0-9]", "a b"]),
 }
 

@@ -343,6 +343,7 @@ status:
         ("nodeAffinity required nodeInfo(kubeletVersion) >= |", {"1.30"}, {"True"}),
         ("reject when node(condition(|", {"GpuHealthy"}, {"note"}),
         ("reject when annotation(|", {"example.com/rack"}, {"GpuHealthy"}),
+        ("reject when pod(owner(|", {"name"}, {"GpuHealthy"}),
     ],
 )
 def test_completion_knows_facts_of_nodes(

@@ -61,6 +61,15 @@ def test_clusters_have_the_facts_of_nodes_that_policies_read() -> None:
     assert {"a", None} <= {node["annotations"].get("rack") for node in nodes}
 
 
+def test_pods_have_the_owners_that_policies_name() -> None:
+    """And others."""
+    text = source.SourceText("web.policy", "policy p { for pods where owner(name) In (a, b) }")
+    words = fuzz_clusters.build_policy_vocabulary([text], ())
+    suites = [fuzz_clusters.generate_test_suite(words, random.Random(seed)) for seed in range(20)]
+    pods = [pod for suite in suites for pod in suite["pods"].values()]
+    assert {pod["owner"] for pod in pods} == {"Job/a", "Job/b", "Job/other"}
+
+
 def _too_many_points(outcome: evaluation.CaseOutcome) -> evaluation.CaseOutcome:
     points = {name: dict.fromkeys(nodes, 101.0) for name, nodes in outcome.decision.points.items()}
     return dataclasses.replace(

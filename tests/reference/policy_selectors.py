@@ -154,9 +154,10 @@ def image_matches(pattern: str, image: str) -> bool:
 
 def field_value(field: str, pod: objects.Pod) -> str:
     """Return a field that has one value, "" if unset."""
-    if field == "ownerKind":
+    if field in ("ownerKind", "owner(name)"):
         owners = [o for o in pod.metadata.owner_references if o.controller]
-        return owners[0].kind if owners else ""
+        texts = [owner.kind if field == "ownerKind" else owner.name for owner in owners]
+        return texts[0] if texts else ""
     if field == "qosClass":
         return qos_class(pod)
     if field == "priorityClassName":

@@ -22,16 +22,18 @@ class PodFieldsRead:
     Attributes:
         label_keys: keys of the labels that are read.
         reads_workload: whether `PodShape.workload` is read.
+        reads_owner_name: whether the name of the controlling owner is read.
     """
 
     label_keys: frozenset[str] = frozenset()
     reads_workload: bool = False
+    reads_owner_name: bool = False
 
     def make_pod_fields_key(self, shape: pod_shape.PodShape) -> bytes:
         """Return a key that is equal for shapes that agree in all fields that plugins read.
 
         The key contains all annotations, because shapes have only annotations that policies read.
-        Of the owner, it contains only the kind.
+        Of the owner, it contains the kind, and the name if it is read.
         """
         return _ENCODER.encode(
             (
@@ -39,6 +41,7 @@ class PodFieldsRead:
                 {key: shape.labels[key] for key in self.label_keys if key in shape.labels},
                 shape.annotations,
                 shape.owner.kind if shape.owner else None,
+                shape.owner.name if shape.owner and self.reads_owner_name else "",
                 shape.workload if self.reads_workload else "",
                 pod_shape.drop_unread_spec_fields(shape.spec),
                 shape.requests,

@@ -25,6 +25,8 @@ def values(
             return tuple(container.image for container in containers)
         case "ownerKind":
             return (shape.owner.kind if shape.owner else "",)
+        case "owner(name)":
+            return (shape.owner.name if shape.owner else "",)
         case "priorityClassName":
             return (shape.spec.priority_class_name,)
         case "qosClass":

@@ -30,21 +30,24 @@ def annotation_keys(policies: Iterable[checked.CheckedPolicy]) -> frozenset[str]
 def projection(policies: Iterable[checked.CheckedPolicy]) -> shape_projection.PodFieldsRead:
     """Return what policies read of an incoming pod."""
     keys: set[str] = set()
-    reads_workload = False
+    reads_workload = reads_owner_name = False
     for policy in policies:
         for selector in _pod_selectors(policy):
-            keys.update(
-                requirement.key
-                for requirement in checked_selector.walk_requirements(selector)
-                if isinstance(requirement, checked_selector.LabelRequirement)
-            )
+            for requirement in checked_selector.walk_requirements(selector):
+                match requirement:
+                    case checked_selector.LabelRequirement(key=key):
+                        keys.add(key)
+                    case checked_selector.FieldRequirement(field="owner(name)"):
+                        reads_owner_name = True
+                    case _:
+                        pass
         keys.update(value.key for value in _pod_values(policy) if value.kind == "label")
         for rule in policy.rules:
             for pods in checked.list_counted_pods(rule):
                 keys.update(pods.match_label_keys, pods.mismatch_label_keys)
                 keys.update(each.key for each in pods.compared)
                 reads_workload |= pods.kind == "sameWorkload"
-    return shape_projection.PodFieldsRead(frozenset(keys), reads_workload)
+    return shape_projection.PodFieldsRead(frozenset(keys), reads_workload, reads_owner_name)
 
 
 def _pod_selectors(policy: checked.CheckedPolicy) -> Iterator[checked_selector.Selector]:

@@ -17,7 +17,7 @@ LabelOperator: TypeAlias = Literal["In", "NotIn", "Exists", "DoesNotExist", "Gt"
 Comparator: TypeAlias = Literal["=", "!=", "<", "<=", ">", ">="]
 TaintEffect: TypeAlias = Literal["NoSchedule", "PreferNoSchedule", "NoExecute"]
 PodField: TypeAlias = Literal[
-    "image", "ownerKind", "priorityClassName", "qosClass", "serviceAccountName"
+    "image", "owner(name)", "ownerKind", "priorityClassName", "qosClass", "serviceAccountName"
 ]
 ClusterField: TypeAlias = Literal["clusterName", "provider", "region", "zone"]
 ResourceField: TypeAlias = Literal["apiVersion", "kind", "resourceName"]
@@ -60,8 +60,8 @@ class FieldRequirement:
             matches if any image is in the set, NotIn if no image is. Both the image as in the pod
             spec and its repository without tag and digest are compared; `*` in a value matches any
             characters. The values of `zone` are the zones of a cluster, or "" for a cluster without
-            zones. Other fields have one value, "" if unset; `ownerKind` is the kind of the
-            controlling owner.
+            zones. Other fields have one value, "" if unset; `ownerKind` and
+            `owner(name)` are kind and name of the controlling owner.
         operator: In or NotIn.
         values: sorted, without duplicates.
     """

@@ -32,6 +32,7 @@ _OURS: dict[vocabulary.Domain, dict[str, str]] = {
         ),
         **dict.fromkeys(("qos", "qosclass", "status.qosClass"), "qosClass"),
         **dict.fromkeys(("metadata.ownerReferences.kind", "owner.kind"), "ownerKind"),
+        **dict.fromkeys(("metadata.ownerReferences.name", "owner.name"), "owner(name)"),
         **dict.fromkeys(("nodename", "node_name", "spec.nodeName"), "nodeName"),
         "spec.priority": "priority",
     },

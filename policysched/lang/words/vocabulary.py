@@ -74,12 +74,15 @@ SELECTOR_FUNCTIONS: dict[str, tuple[tuple[Domain, ...], str]] = {
     "condition": (("node",), "status of a condition of the node: True, False or Unknown"),
     "limits": (("pod",), "effective limit of a resource; a pod without a limit does not match"),
     "nodeInfo": (("node",), "`nodeInfo(kubeletVersion)`, compared as a version"),
+    "owner": (("pod",), "`owner(name)`, the name of the controlling owner"),
     "requests": (("pod", "resource"), "effective request of a resource; 0 without a request"),
 }
 NODE_CONDITIONS = ("DiskPressure", "MemoryPressure", "NetworkUnavailable", "PIDPressure", "Ready")
 """The conditions that the kubelet or a cloud provider sets; other components add their own."""
 CONDITION_STATUSES = ("True", "False", "Unknown")
 NODE_INFO = ("kubeletVersion",)
+OWNER_FIELDS = ("name",)
+OWNER_NAME = ReservedField("text", "name of the controlling owner")
 
 POD_VALUE_FIELDS: dict[str, str] = {
     "namespace": "name of the pod's namespace",

@@ -142,7 +142,7 @@ def _propose_selector_words(
     """Yield the labels, values or params that fit the position in a selector."""
     opening, key = context.enclosing
     if opening in node_fact_words.FUNCTIONS or any(node_fact_words.find_compared_fact(context)):
-        if "node" in _list_selector_domains(context):
+        if opening == "owner" or "node" in _list_selector_domains(context):
             facts = node_fact_words.list_fact_words(program.completion_words, context)
             for word, meaning in facts:
                 yield from _propose_quoted_words((word,), "value", meaning)

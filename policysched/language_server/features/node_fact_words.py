@@ -11,8 +11,8 @@ from policysched.language_server.words import vocabulary as words
 
 _LISTS = frozenset({"In", "in", "NotIn", "notIn", "notin"})
 _SIGNS = frozenset({"=", "==", "!=", "<", "<=", ">", ">=", "Gt", "Lt"})
-FUNCTIONS = ("annotation", "condition", "nodeInfo")
-"""The functions of selectors whose argument names a fact of nodes."""
+FUNCTIONS = ("annotation", "condition", "nodeInfo", "owner")
+"""The functions of selectors whose argument names a fact of nodes or of the owner of pods."""
 
 
 def list_fact_words(
@@ -25,7 +25,7 @@ def list_fact_words(
     opening, _ = context.enclosing
     if opening in FUNCTIONS:
         for key in _list_arguments(known, opening):
-            yield key, f"{opening} of nodes"
+            yield key, "of the controlling owner" if opening == "owner" else f"{opening} of nodes"
         return
     function, key = find_compared_fact(context)
     facts = known.node_facts.get(function, {})
@@ -44,6 +44,8 @@ def _list_arguments(known: words.CompletionVocabulary, function: str) -> set[str
         found |= set(vocabulary.NODE_CONDITIONS)
     if function == "nodeInfo":
         found |= set(vocabulary.NODE_INFO)
+    if function == "owner":
+        found |= set(vocabulary.OWNER_FIELDS)
     return found
 
 

@@ -255,6 +255,8 @@ class SelectorChecker:
             return check_node_facts.check_condition_requirement(self._found, requirement, argument)
         if name.text == "nodeInfo":
             return check_node_facts.check_version_requirement(self._found, requirement, argument)
+        if name.text == "owner":
+            return self._check_owner_requirement(requirement, argument)
         if name.text in ("requests", "limits"):
             return self._check_amount_requirement(requirement, argument)
         return self._check_label_requirement(
@@ -331,6 +333,31 @@ class SelectorChecker:
         return not problem
 
     # ------------------------------------------------------------------------ fields
+
+    def _check_owner_requirement(
+        self, requirement: syntax_expr.Requirement, argument: syntax_expr.Value
+    ) -> checked_selector.Selector | None:
+        """Check a requirement on `owner(name)`, which is a field with one text."""
+        if argument.text == "kind":
+            written = self._found.get_text_on_one_line(requirement.subject.span)
+            self._found.add_error(
+                "PS104",
+                f"`{written}` is a field of its own",
+                requirement.subject.span,
+                help="write `ownerKind`",
+                fix=fixes.make_replacement_fix(requirement.subject.span, "ownerKind"),
+            )
+            return None
+        if argument.text not in vocabulary.OWNER_FIELDS:
+            self._found.report_word_not_allowed(
+                "an argument of `owner`", argument, vocabulary.OWNER_FIELDS
+            )
+            return None
+        name = dataclasses.replace(requirement.subject.name, text=f"owner({argument.text})")
+        subject = syntax_expr.Subject(requirement.subject.span, name, None)
+        return self._check_field_requirement(
+            dataclasses.replace(requirement, subject=subject), vocabulary.OWNER_NAME
+        )
 
     def _check_field_requirement(
         self, requirement: syntax_expr.Requirement, field: vocabulary.ReservedField

@@ -46,6 +46,7 @@ _CHECKS: dict[str, Callable[[str], str]] = {
     "serviceAccountName": kubernetes_names.find_dns_subdomain_problem,
     "clusterName": kubernetes_names.find_dns_subdomain_problem,
     "ownerKind": _find_kind_problem,
+    "owner(name)": kubernetes_names.find_dns_subdomain_problem,
     "kind": _find_kind_problem,
     "apiVersion": _find_api_version_problem,
 }
