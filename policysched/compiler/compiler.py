@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from policysched.cluster import metric_needs, snapshot
 from policysched.cluster.pods import shape_projection
 from policysched.compiler import (
     metric_parts,
     needs,
+    preemption_limits,
     requeue,
+    rule_changes,
     rule_plugins,
     shadow_policies,
     shared_parts,
@@ -47,6 +49,7 @@ class CompiledPolicies:
         plugins: to run behind all others, in this order.
         weights: of the scores among them, by `POLICY/RULE`.
         tolerations: a pod's own and those that policies add.
+        preemption_limits: what policies forbid preemption; None if they say nothing about it.
         policy_hash: identifies the texts and params.
         policies: names of the policies in force.
         metrics: to be sampled for them.
@@ -59,6 +62,7 @@ class CompiledPolicies:
     plugins: tuple[interface.Plugin, ...]
     weights: Mapping[str, int]
     tolerations: profile.TolerationsFn
+    preemption_limits: preemption_limits.PolicyPreemptionLimits | None
     policy_hash: str
     policies: tuple[str, ...]
     metrics: tuple[checked.CheckedMetric, ...]
@@ -166,7 +170,8 @@ def _compile(
     parts: shared_parts.SharedParts,
 ) -> CompiledPolicies:
     placed = shared_parts.placed_rules(here) if here else []
-    made, grants = rule_plugins.RulePlugins(parts).make(placed)
+    made, others = rule_plugins.RulePlugins(parts).make(placed)
+    grants = [each for each in others if isinstance(each, tolerate.TolerateRule)]
     repelling = rule_plugins.repelling_pods(program.profiles, here, parts)
     scores = [each for each in made if isinstance(each, base.ScoreRule)]
     own_filters = [each for each in made if not isinstance(each, base.ScoreRule)]
@@ -183,15 +188,30 @@ def _compile(
         ),
         weights={each.score_name: each.weight for each in scores},
         tolerations=tolerations,
+        preemption_limits=_preemption_limits(
+            [
+                *(each for each in others if not isinstance(each, tolerate.TolerateRule)),
+                *rule_plugins.protecting_rules(program.profiles, here, parts),
+            ],
+            filters,
+        ),
         policy_hash=program.content_hash,
         policies=tuple(p.name for p in here.policies if p.mode == "enforce") if here else (),
         metrics=here.metrics if here else (),
-        timetables=_timetables((*filters, *scores, *grants)),
+        timetables=_timetables((*filters, *scores, *others)),
         projection=pod_reads.projection(p for each in program.profiles for p in each.policies),
     )
 
 
+def _preemption_limits(
+    rules: Sequence[preemption_limits.PreemptionRule],
+    filters: Sequence[rule_changes.FilterRule],
+) -> preemption_limits.PolicyPreemptionLimits | None:
+    final = [each for each in filters if each.head.is_final]
+    return preemption_limits.PolicyPreemptionLimits(rules, final) if rules or final else None
+
+
 def _timetables(
-    rules: Iterable[base.PolicyRule | tolerate.TolerateRule],
+    rules: Iterable[base.PolicyRule | rule_plugins.OtherRule],
 ) -> tuple[scope.Timetable, ...]:
     return tuple(rule.scope.timetable for rule in rules if rule.head.active is not None)

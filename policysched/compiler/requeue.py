@@ -116,7 +116,7 @@ class PolicyEvents:
         registered = [
             event_hints.make_event_registration(resource.NODE, node, self._after_node_change),
             event_hints.make_event_registration(
-                resource.UNSCHEDULED_POD, action.UPDATE, _after_own_change
+                resource.UNSCHEDULED_POD, action.UPDATE, event_hints.after_own_shape_change
             ),
             event_hints.make_event_registration(
                 resource.NAMESPACE, action.ALL, self._after_namespace_change
@@ -317,19 +317,6 @@ class PolicyEvents:
 def _stamp(snap: snapshot.Snapshot) -> tuple[int, int]:
     """Return what changes with every refresh and with every look at the age of samples."""
     return snap.metrics.generation, snap.metrics.looks
-
-
-def _after_own_change(
-    pod: pod_shape.PodInfo, old: events.ClusterObject, new: events.ClusterObject
-) -> events.QueueingHint:
-    """Queue when the waiting pod itself changed in anything that a policy may read."""
-    is_own = isinstance(new, pod_shape.PodInfo) and new.uid == pod.uid
-    is_same = (
-        isinstance(old, pod_shape.PodInfo)
-        and isinstance(new, pod_shape.PodInfo)
-        and old.shape is new.shape
-    )
-    return event_hints.choose_queueing_hint(is_own and not is_same)
 
 
 if TYPE_CHECKING:

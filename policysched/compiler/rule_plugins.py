@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TypeAlias, assert_never
 
-from policysched.compiler import rule_changes, shared_parts
-from policysched.compiler.pods import scope
+from policysched.compiler import preemption_limits, rule_changes, shared_parts
+from policysched.compiler.pods import pod_sets, scope
 from policysched.compiler.rules import (
     base,
     counting,
     node_affinity,
     pod_affinity,
+    preemption,
     reject,
     resource_score,
     score,
@@ -22,6 +23,8 @@ from policysched.framework import interface
 from policysched.lang.checked import checked
 
 RulePlugin: TypeAlias = rule_changes.FilterRule | base.ScoreRule
+OtherRule: TypeAlias = tolerate.TolerateRule | preemption_limits.PreemptionRule
+"""Rules that are no plugins: what they say belongs to the profile."""
 
 
 class RulePlugins:
@@ -35,20 +38,20 @@ class RulePlugins:
 
     def make(
         self, placed: Iterable[shared_parts.PlacedRule]
-    ) -> tuple[list[RulePlugin], list[tolerate.TolerateRule]]:
-        """Return the plugins of the rules, and the rules that grant tolerations instead."""
+    ) -> tuple[list[RulePlugin], list[OtherRule]]:
+        """Return the plugins of the rules, and the rules that are no plugins."""
         plugins: list[RulePlugin] = []
-        grants: list[tolerate.TolerateRule] = []
+        others: list[OtherRule] = []
         # Spread rules look at the nodes that required node affinity leaves.
         for each in sorted(placed, key=lambda p: isinstance(p.rule, checked.TopologySpreadRule)):
             made = self._plugin(each)
-            if isinstance(made, tolerate.TolerateRule):
-                grants.append(made)
+            if isinstance(made, OtherRule):
+                others.append(made)
             else:
                 plugins.append(made)
-        return plugins, grants
+        return plugins, others
 
-    def _plugin(self, placed: shared_parts.PlacedRule) -> RulePlugin | tolerate.TolerateRule:
+    def _plugin(self, placed: shared_parts.PlacedRule) -> RulePlugin | OtherRule:
         rule_scope = self._parts.rule_scope(placed)
         lowering = self._parts.lowering
         match placed.rule:
@@ -68,8 +71,17 @@ class RulePlugins:
                 return _score(rule, rule_scope, self._parts)
             case checked.ResourceScoreRule() as rule:
                 return resource_score.ResourceScore(rule, rule_scope)
+            case checked.PreemptRule() as rule:
+                return preemption.PreemptRule(rule, rule_scope, self._victims(rule, placed))
+            case checked.ProtectRule() as rule:
+                return preemption.ProtectRule(rule, rule_scope)
             case _:
                 assert_never(placed.rule)
+
+    def _victims(
+        self, rule: checked.PreemptRule, placed: shared_parts.PlacedRule
+    ) -> pod_sets.PodSet | None:
+        return None if rule.victims is None else self._parts.pod_set(rule.victims, placed.scope)
 
     def _node_affinity(
         self, rule: checked.NodeAffinityRule, rule_scope: scope.RuleScope
@@ -152,6 +164,21 @@ def repelling_pods(
         if isinstance(each.rule, checked.PodAffinityRule)
         and each.rule.anti
         and each.rule.weight is None
+    ]
+
+
+def protecting_rules(
+    profiles: Iterable[checked.CheckedProfile],
+    here: checked.CheckedProfile | None,
+    parts: shared_parts.SharedParts,
+) -> list[preemption.ProtectRule]:
+    """Return the rules of other profiles than `here` by which placed pods are protected."""
+    own = set() if here is None else set(shared_parts.placed_rules(here))
+    every = dict.fromkeys(each for p in profiles for each in shared_parts.placed_rules(p))
+    return [
+        preemption.ProtectRule(each.rule, parts.rule_scope(each))
+        for each in every
+        if isinstance(each.rule, checked.ProtectRule) and each not in own
     ]
 
 

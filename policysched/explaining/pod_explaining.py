@@ -21,7 +21,7 @@ from policysched.explaining.edits import (
 from policysched.explaining.facts import rejections
 from policysched.framework import explanation
 from policysched.framework.scoring import score_table
-from policysched.offline import pod_report, sessions
+from policysched.offline import pod_report, preemption_report, sessions
 
 _MOST_EDITS = 40
 _MOST_ALIKE = 4
@@ -120,6 +120,12 @@ def _describe_edits_and_preemption(
         "triedAll": not tried.is_limit_reached,
         "preemption": _simulate_preemption(tried) if found.feasible_count == 0 else None,
     }
+    if found.feasible_count == 0:
+        facts = preemption_report.find_preemption_facts(
+            tried.framework, tried.info, tried.take_snapshot()
+        )
+        if facts.limits:
+            report["preemptionLimits"] = [each.as_json() for each in facts.limits.values()]
     nearest = known.find_least_rejected_nodes()
     if not edits and nearest is not None:
         nodes, answers = nearest

@@ -28,6 +28,7 @@ from policysched.framework import (
     comparison,
     cycle_state,
     events,
+    preemption_limits,
     queued_pod,
     status,
 )
@@ -460,6 +461,7 @@ class Diagnosis:
         unasked: names of plugins whose PreFilter was left out, as one before them ended it.
         post_filter_message: what PostFilter had to say.
         refilter: asks Filter again, for plugins that make room; None where no cycle stands behind.
+        preemption_limits: what policies forbid the pods of the profile; None for nothing.
     """
 
     ids: npt.NDArray[np.int16]
@@ -470,3 +472,4 @@ class Diagnosis:
     unasked: frozenset[str] = frozenset()
     post_filter_message: str = ""
     refilter: apart.Refilter | None = None
+    preemption_limits: preemption_limits.PreemptionLimits | None = None

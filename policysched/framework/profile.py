@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from policysched.cluster import snapshot
 from policysched.cluster.objects import objects
 from policysched.cluster.pods import pod_shape, shape_projection
-from policysched.framework import interface
+from policysched.framework import interface, preemption_limits
 
 TolerationsFn = Callable[[pod_shape.PodShape, snapshot.Snapshot], tuple[objects.Toleration, ...]]
 """Tolerations may depend on labels of namespaces and on the time, so it takes the snapshot."""
@@ -35,6 +35,7 @@ class Profile:
         tolerations: the pod's own tolerations and those that policies add.
         policy_hash: identifies the policy text, "" without policies.
         policies: names of the policies in force, for events and logs.
+        preemption_limits: what policies forbid preemption; None if they say nothing about it.
         projection: what plugins of this package read of pods, so that shapes that differ in nothing
             of it share answers; None where only equal pods do.
     """
@@ -46,4 +47,5 @@ class Profile:
     tolerations: TolerationsFn = own_tolerations
     policy_hash: str = ""
     policies: tuple[str, ...] = ()
+    preemption_limits: preemption_limits.PreemptionLimits | None = None
     projection: shape_projection.PodFieldsRead | None = None

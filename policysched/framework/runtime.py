@@ -175,6 +175,10 @@ class Framework:
                 continue
             waits_for = getattr(plugin, "events_to_register", lambda: everything)()
             registered[plugin.name] = (*registered.get(plugin.name, ()), *waits_for)
+        limits = self.profile.preemption_limits
+        if limits is not None:
+            known = registered.get(limits.name, ())
+            registered[limits.name] = (*known, *limits.events_to_register())
         return registered
 
     # --- the scheduling cycle --------------------------------------------------------------------
@@ -239,6 +243,7 @@ class Framework:
             return self._ends_in_error(cycle, outcome.rejection)
         diagnosis = diagnosing.diagnose(cycle, outcome)
         diagnosis.refilter = refiltering.Refilter(cycle, outcome, self._filters)
+        diagnosis.preemption_limits = self.profile.preemption_limits
         snap = cycle.snap
         message = messages.fit_error(diagnosis, snap.is_alive, snap.node_count)
         answer = status.unschedulable("", message)

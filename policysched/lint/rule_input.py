@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from policysched.lang import source
-from policysched.lang.checked import checked, checked_expr, checked_selector
+from policysched.lang.checked import checked, checked_expr, checked_selector, rule_parts
 from policysched.lang.checking.metrics import promql_params
 from policysched.lang.parsing import parser, scanner
 from policysched.lang.syntax import syntax
@@ -153,7 +153,7 @@ def _find_rule_selectors(policy: checked.CheckedPolicy) -> Iterator[SelectorUse]
         if isinstance(rule, checked.NodeAffinityRule):
             yield SelectorUse(rule.selector, "nodes", policy, rule)
         yield from _find_expression_selectors(policy, rule)
-        for pods in checked.list_counted_pods(rule):
+        for pods in rule_parts.list_counted_pods(rule):
             yield from _find_namespace_selectors(pods.namespaces, policy, rule)
             if pods.selector is not None:
                 yield SelectorUse(pods.selector, "pods", policy, rule)
@@ -172,7 +172,7 @@ def _find_expression_selectors(
     policy: checked.CheckedPolicy, rule: checked.Rule
 ) -> Iterator[SelectorUse]:
     """Yield the selectors in the expressions of a rule."""
-    for expr in checked.list_rule_expressions(rule):
+    for expr in rule_parts.list_rule_expressions(rule):
         for each in checked_expr.walk_expressions(expr):
             match each:
                 case checked_expr.NodeMatch(selector=selector):

@@ -17,7 +17,7 @@ import numpy as np
 from policysched.cluster import cache as caches
 from policysched.cluster.pods import pod_shape
 from policysched.framework import interface, queued_pod, runtime, shadow, status
-from policysched.offline import offline_cluster
+from policysched.offline import offline_cluster, preemption_report
 from policysched.profiles import profile_choice
 
 
@@ -35,6 +35,7 @@ class SimulatedPlacement:
         gate: the PreEnqueue rejection that keeps the pod out of the queue, if any.
         reasons: the distinct reasons why nodes reject the pod.
         shadows: the decisions of shadow policies for the pod.
+        limits: what rules forbid preemption, if preemption did not help the pod.
     """
 
     pod: str
@@ -47,6 +48,7 @@ class SimulatedPlacement:
     reasons: tuple[str, ...] = ()
     shadows: list[shadow.Verdict] = dataclasses.field(default_factory=list)
     nominated: str | None = None
+    limits: tuple[preemption_report.RuleLimit, ...] = ()
 
 
 Shadows: TypeAlias = Mapping[str, Sequence[shadow.Candidate]]
@@ -109,7 +111,10 @@ class SchedulingSimulation:
             made_room = self._run_preemption(framework, info, result)
             # The victims are removed immediately, so a node is chosen again within the same
             # attempt.
-            if made_room is not None:
+            if made_room is None:
+                limits = self._find_preemption_limits(framework, info)
+                placement = dataclasses.replace(placement, limits=limits)
+            else:
                 info = replace_nominated_node(info, made_room.nominated_node_name or "")
                 placement = _add_victims(placement, made_room)
                 result = framework.schedule_pod(info, self._cache.snapshot())
@@ -157,6 +162,14 @@ class SchedulingSimulation:
             return None
         self._carry_out_preemption(info, answer)
         return answer
+
+    def _find_preemption_limits(
+        self, framework: runtime.Framework, info: pod_shape.PodInfo
+    ) -> tuple[preemption_report.RuleLimit, ...]:
+        if framework.profile.preemption_limits is None:
+            return ()
+        facts = preemption_report.find_preemption_facts(framework, info, self._cache.snapshot())
+        return tuple(facts.limits.values())
 
     def _carry_out_preemption(
         self, info: pod_shape.PodInfo, answer: interface.PostFilterResult
@@ -276,6 +289,8 @@ def as_json(placement: SimulatedPlacement) -> dict[str, object]:
             "code": gate.code.value,
             "reasons": list(gate.reasons),
         }
+    if placement.limits:
+        report["preemptionLimits"] = [each.as_json() for each in placement.limits]
     if placement.shadows:
         report["shadow"] = [each.as_json() for each in placement.shadows]
     return report

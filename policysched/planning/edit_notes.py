@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from policysched.lang.checked import checked, checked_expr
+from policysched.lang.checked import checked, checked_expr, rule_parts
 from policysched.planning import wording
 
 
@@ -43,7 +43,7 @@ def describe_changed_metrics(old: checked.Rule | None, new: checked.Rule | None)
     read = [
         {
             key
-            for expr in checked.list_rule_expressions(rule)
+            for expr in rule_parts.list_rule_expressions(rule)
             for key in checked_expr.list_read_metrics(expr)
         }
         for rule in (old, new)

@@ -104,7 +104,7 @@ def find_profile_edits(
 
 
 def select_repelling_edits(edits: Sequence[ProfileEdit]) -> list[ProfileEdit]:
-    """Return the edits that can concern pods of other profiles, because they repel every pod."""
+    """Return the edits that can concern pods of other profiles."""
     return [each for each in edits if each.scopes is None and each.kind in ("rule", "scope")]
 
 
@@ -155,13 +155,16 @@ def collect_policy_scopes(
 ) -> tuple[scope.PolicyScope, ...] | None:
     """Return the scopes of policies; None if one of their rules can concern every pod."""
     present = [each for each in policies if each is not None]
-    if any(_repels_every_pod(rule) for each in present for rule in each.rules):
+    if any(_concerns_every_pod(rule) for each in present for rule in each.rules):
         return None
     return tuple(scope.PolicyScope(each.scope) for each in present)
 
 
-def _repels_every_pod(rule: checked.Rule) -> bool:
-    # A required anti-affinity also repels later pods, whichever policies select them.
+def _concerns_every_pod(rule: checked.Rule) -> bool:
+    # A required anti-affinity also repels later pods, whichever policies select them. Protected
+    # pods are protected from all pods.
+    if isinstance(rule, checked.ProtectRule):
+        return True
     return isinstance(rule, checked.PodAffinityRule) and rule.anti and rule.weight is None
 
 

@@ -131,7 +131,7 @@ def _set_policy_weights(
 
 
 def _set_weight(rule: checked.Rule, weight: int) -> checked.Rule:
-    if isinstance(rule, (checked.TolerationRule, checked.RejectRule)):
+    if isinstance(rule, checked.UnweightedRule):
         return rule
     return dataclasses.replace(rule, weight=weight)
 

@@ -15,7 +15,15 @@ import numpy.typing as npt
 
 from policysched.cluster import snapshot
 from policysched.cluster.pods import pod_shape
-from policysched.framework import cycle_state, events, handles, interface, messages, status
+from policysched.framework import (
+    cycle_state,
+    events,
+    handles,
+    interface,
+    messages,
+    preemption_limits,
+    status,
+)
 from policysched.plugins import arguments, names
 from policysched.plugins.kernels import victims
 from policysched.plugins.shared import event_hints
@@ -97,13 +105,17 @@ class DefaultPreemption:
         diagnosis: interface.Diagnosis,
     ) -> interface.PostFilterResult:
         """Return the node on which to make room and the victims, or why there is no such node."""
-        del state
-        objection = _find_preemptor_ineligibility(pod, snap, diagnosis)
+        limits = _find_limits(pod, snap, diagnosis)
+        objection = _find_preemptor_ineligibility(pod, snap, diagnosis, limits)
         if objection:
+            if limits is not None and objection == limits.objection:
+                diagnosis.unschedulable_plugins.add(self.name)
             return interface.PostFilterResult(self._make_rejection(objection))
-        found, refused = self.find_candidates(pod, snap, diagnosis)
+        found, refused = self.find_candidates(state, pod, snap, diagnosis)
         if found:
             return self._choose_candidate(found, pod, snap)
+        if any(answer.plugin == self.name for answer in refused.values()):
+            diagnosis.unschedulable_plugins.add(self.name)  # a policy kept pods
         errors = [s for s in refused.values() if not s.is_rejection]
         if errors:
             reasons = ", ".join(dict.fromkeys(s.message for s in errors))
@@ -115,6 +127,7 @@ class DefaultPreemption:
 
     def find_candidates(
         self,
+        state: cycle_state.CycleState,
         pod: pod_shape.PodInfo,
         snap: snapshot.Snapshot,
         diagnosis: interface.Diagnosis,
@@ -125,8 +138,14 @@ class DefaultPreemption:
         """
         if diagnosis.refilter is None:
             return [], {}
-        search = victims.VictimSearch(pod, snap, diagnosis.refilter, self._budgets)
+        limits = _find_limits(pod, snap, diagnosis)
+        search = victims.VictimSearch(pod, snap, diagnosis.refilter, self._budgets, limits)
         rows = victims.potential_rows(diagnosis, snap)
+        if limits is not None:
+            potential_count = len(rows)
+            rows = preemption_limits.select_open_rows(limits, state, pod, snap, rows)
+            if len(rows) < potential_count:
+                diagnosis.unschedulable_plugins.add(names.POLICY)
         enough, order = self._compute_candidate_limit(len(rows)), self._rotate_rows_randomly(rows)
         found: list[victims.Candidate] = []
         refused: dict[int, status.Status] = {}
@@ -182,12 +201,24 @@ def _search_candidates_in_batches(
         yield from zip(batch, search.on_rows(batch), strict=True)
 
 
-def _find_preemptor_ineligibility(
+def _find_limits(
     pod: pod_shape.PodInfo, snap: snapshot.Snapshot, diagnosis: interface.Diagnosis
+) -> preemption_limits.PodPreemptionLimits | None:
+    limits = diagnosis.preemption_limits
+    return None if limits is None else limits.find_limits(pod.shape, snap)
+
+
+def _find_preemptor_ineligibility(
+    pod: pod_shape.PodInfo,
+    snap: snapshot.Snapshot,
+    diagnosis: interface.Diagnosis,
+    limits: preemption_limits.PodPreemptionLimits | None,
 ) -> str:
     """Return why the pod must not preempt other pods, or "" (PodEligibleToPreemptOthers)."""
     if pod.shape.spec.preemption_policy == _NEVER_PREEMPTS:
         return NEVER
+    if limits is not None and limits.objection:
+        return limits.objection
     node_name = pod.pod.status.nominated_node_name
     row = snap.nodes.row_of.get(node_name) if node_name else None
     if row is None or not snap.is_alive[row] or _cannot_help_by_eviction(row, diagnosis):

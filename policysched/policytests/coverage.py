@@ -1,7 +1,9 @@
 """Coverage of policy rules: how often tests exercised each rule and each of its possible outcomes.
 
 A filter is covered if it rejected one node and accepted another. A score is covered if it gave
-points, and these were not always the same. A toleration is covered if it was granted.
+points, and these were not always the same. A toleration is covered if it was granted. A rule about
+preemption is covered if, for pods that fitted on no node, it kept one pod of lower priority, and
+left another one to preemption.
 """
 
 from __future__ import annotations
@@ -12,17 +14,21 @@ from collections.abc import Iterable
 from typing import Any
 
 from policysched.lang.checked import checked
+from policysched.offline import preemption_report
 from policysched.policytests import evaluation
 
 _FILTER = ("rejected", "passed")
 _SCORE = ("scored", "differed")
 _GRANT = ("granted",)
+_KEEP = ("kept", "left")
 _DESCRIPTIONS = {
     "rejected": "never rejected a node",
     "passed": "never let a node pass",
     "scored": "never gave points",
     "differed": "gave all nodes the same points",
     "granted": "was never granted",
+    "kept": "never kept a pod from preemption",
+    "left": "never left a pod to preemption",
 }
 
 
@@ -53,6 +59,8 @@ class RuleCoverage:
         self.hits += 1
         if "granted" in self.branches:
             self.branches["granted"] += 1
+        elif "kept" in self.branches:
+            self._record_kept_pods(decision.preemption, name)
         elif "rejected" in self.branches:
             self._record_filter(decision.report, name)
         else:
@@ -65,6 +73,14 @@ class RuleCoverage:
         rejected = sum(any(_find_rule_name(each) == name for each in node["all"]) for node in nodes)
         self.branches["rejected"] += rejected
         self.branches["passed"] += len(nodes) - rejected
+
+    def _record_kept_pods(self, facts: preemption_report.PreemptionFacts | None, name: str) -> None:
+        if facts is None:
+            return  # the pod needed no preemption
+        kept = len(facts.limits[name].pods) if name in facts.limits else 0
+        self.branches["kept"] += kept
+        if "left" in self.branches:
+            self.branches["left"] += len(facts.lesser) - kept
 
     def _record_score(self, points: list[float]) -> None:
         if not points:
@@ -105,10 +121,12 @@ class PolicyCoverage:
 
     def record_decision(self, decision: evaluation.ExplainedDecision) -> None:
         """Count a decision of a test."""
-        for fact in decision.rules:
-            if fact.acts:
-                head = fact.rule.head
-                self._rules[_get_rule_location(fact.rule)].record_decision(decision, head.name)
+        acting = [fact.rule for fact in decision.rules if fact.acts]
+        own = [each for each in acting if not isinstance(each, checked.ProtectRule)]
+        for rule in (*own, *decision.protecting):
+            known = self._rules.get(_get_rule_location(rule))
+            if known is not None:
+                known.record_decision(decision, rule.head.name)
 
     @property
     def rules(self) -> list[RuleCoverage]:
@@ -135,6 +153,10 @@ def _list_branches(rule: checked.Rule) -> tuple[str, ...]:
             return _GRANT
         case checked.RejectRule():
             return _FILTER
+        case checked.PreemptRule(victims=None):
+            return _KEEP[:1]
+        case checked.PreemptRule() | checked.ProtectRule():
+            return _KEEP
         case checked.ExpressionScoreRule() | checked.ResourceScoreRule():
             return _SCORE
         case _:

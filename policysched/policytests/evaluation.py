@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 
 from policysched import errors
+from policysched.cluster import snapshot
 from policysched.cluster.pods import pod_shape
 from policysched.compiler import shared_parts
 from policysched.compiler.pods import scope
 from policysched.compiler.rules import score
 from policysched.framework import cycle_state, runtime
 from policysched.lang.checked import checked
-from policysched.offline import sessions, simulating
+from policysched.offline import preemption_report, sessions, simulating
 from policysched.policytests import suite_inputs
 
 
@@ -41,6 +42,9 @@ class ExplainedDecision:
         rules: the rules of these policies.
         points: score name -> node -> points from 0 to 100, before they are weighted.
         raw: full name of a rule -> node -> computed number; nodes without a value are absent.
+        preemption: what preemption may do for the pod; None if the pod fits on a node.
+        victims: `namespace/name` of the pods that preemption would evict for the pod.
+        protecting: the rules of all profiles that protect placed pods now.
     """
 
     report: dict[str, Any]
@@ -48,6 +52,9 @@ class ExplainedDecision:
     rules: list[RuleFact]
     points: dict[str, dict[str, float]]
     raw: dict[str, dict[str, float]]
+    preemption: preemption_report.PreemptionFacts | None = None
+    victims: list[str] = dataclasses.field(default_factory=list)
+    protecting: list[checked.Rule] = dataclasses.field(default_factory=list)
 
     @property
     def skipped(self) -> list[str]:
@@ -118,9 +125,43 @@ def _decide_pod(
         for name, value in weighted.items():
             if name != "total":
                 points.setdefault(name, {})[node] = value / weights[name]
-    return ExplainedDecision(
-        report, selected, facts, points, _compute_raw_scores(decider, framework, info)
-    )
+    raw = _compute_raw_scores(decider, framework, info)
+    preemption, victims = _try_preemption(framework, info, snap, report)
+    protecting = _list_protecting_rules(decider, basis)
+    return ExplainedDecision(report, selected, facts, points, raw, preemption, victims, protecting)
+
+
+def _try_preemption(
+    framework: runtime.Framework,
+    info: pod_shape.PodInfo,
+    snap: snapshot.Snapshot,
+    report: dict[str, Any],
+) -> tuple[preemption_report.PreemptionFacts | None, list[str]]:
+    """Return what preemption may do for a pod, and its victims; no pod is evicted."""
+    if report["feasible"] or "gated" in report:
+        return None, []
+    facts = preemption_report.find_preemption_facts(framework, info, snap)
+    result = framework.schedule_pod(info, snap)
+    if result.diagnosis is None:
+        return facts, []
+    answer = framework.run_post_filter(result.state, info, snap, result.diagnosis)
+    return facts, [] if answer is None else [each.key for each in answer.victims]
+
+
+def _list_protecting_rules(
+    decider: sessions.PodDecider, basis: sessions.DeciderFactory
+) -> list[checked.Rule]:
+    """Return the `protect` rules of all profiles that are active now."""
+    program = basis.policies.program
+    state = cycle_state.CycleState()
+    now = decider.cluster.cache.snapshot().now
+    return [
+        placed.rule
+        for profile in (program.profiles if program else ())
+        for placed in shared_parts.placed_rules(profile)
+        if isinstance(placed.rule, checked.ProtectRule)
+        and scope.Timetable(placed.rule.head.active).is_active(now, state)
+    ]
 
 
 def _find_profile(

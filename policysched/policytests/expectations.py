@@ -247,6 +247,43 @@ class ExpectationComparer:
                 short,
             )
 
+    # --- preemption -------------------------------------------------------------------------------
+
+    def compare_evicts(self, written: list[str]) -> Iterator[ExpectationMismatch]:
+        """Compare the pods that preemption evicts, with replicas for all copies together."""
+        placements = self._outcome.placements
+        actual = (
+            [victim for each in placements for victim in each.victims]
+            if placements
+            else self._decision.victims
+        )
+        if {self._names.resolve_pod(each) for each in written} != set(actual):
+            yield ExpectationMismatch(
+                ("evicts",),
+                format_yaml_on_one_line(written),
+                format_yaml_on_one_line(actual),
+                actual,
+            )
+
+    def compare_kept(self, written: Mapping[str, Value]) -> Iterator[ExpectationMismatch]:
+        """Compare the rules by which placed pods must not be evicted for the pod."""
+        facts = self._decision.preemption
+        for pod, said in written.items():
+            keeping = facts.find_keeping_rules(self._names.resolve_pod(pod)) if facts else []
+            listed = [said] if isinstance(said, str) else said
+            expected = {
+                self._names.resolve_rule(each) for each in listed if each != name_resolution.ANY
+            }
+            if keeping and expected <= set(keeping):
+                continue
+            actual = format_yaml_on_one_line(self._shorten_names(keeping)) if keeping else "none"
+            if facts is None:
+                actual = "the pod needs no preemption"
+            corrected = self._format_rejection(keeping) if keeping else REMOVE
+            yield ExpectationMismatch(
+                ("kept", pod), format_yaml_on_one_line(said), actual, corrected
+            )
+
     # --- replicas --------------------------------------------------------------------------------
 
     def _count_replicas_by_node(self) -> Counter[str]:
@@ -303,6 +340,8 @@ _COMPARISONS: Mapping[str, Callable[[ExpectationComparer, Any], Iterator[Expecta
     "message": ExpectationComparer.compare_message,
     "policies": ExpectationComparer.compare_policies,
     "skipped": ExpectationComparer.compare_skipped,
+    "evicts": ExpectationComparer.compare_evicts,
+    "kept": ExpectationComparer.compare_kept,
     "pending": ExpectationComparer.compare_pending,
     "placed": ExpectationComparer.compare_placed,
     "maxSkew": ExpectationComparer.compare_max_skew,

@@ -23,6 +23,7 @@ _EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 _STATUSES = (*vocabulary.CONDITION_STATUSES, "")
 _SHARES = (0.0, 0.2, 0.5, 0.8, 0.95, 1.0)
 _WITHOUT_RANGE = 100.0
+_PRIORITIES = (0, 100)
 _SOME_VALUES = ("a", "b")
 """Values of labels that policies compare with each other, or use as topology."""
 _MOST_NODES, _MOST_PLACED, _PODS = 6, 5, 3
@@ -41,6 +42,7 @@ class PolicyVocabulary:
         taints: taints in the form `key=value:Effect`.
         namespaces: the names of namespaces.
         metrics: the metrics with the ranges of their values.
+        priorities: the priorities of pods, if rules are about preemption.
     """
 
     labels: dict[str, set[str]] = dataclasses.field(default_factory=dict)
@@ -51,6 +53,7 @@ class PolicyVocabulary:
     taints: set[str] = dataclasses.field(default_factory=set)
     namespaces: set[str] = dataclasses.field(default_factory=set)
     metrics: dict[str, tuple[float, float]] = dataclasses.field(default_factory=dict)
+    priorities: tuple[int, ...] = ()
 
 
 def build_policy_vocabulary(
@@ -81,13 +84,8 @@ def _walk_syntax_tree(node: object) -> Iterator[syntax_expr.SyntaxNode]:
 def _add_words_of_syntax_node(found: PolicyVocabulary, node: syntax_expr.SyntaxNode) -> None:
     """Add the labels, taints or namespaces that a node of a syntax tree names."""
     match node:
-        case syntax_expr.Requirement(subject=subject, words=words) if subject.argument is None:
-            if _KEY.fullmatch(subject.name.text):
-                known = found.labels.setdefault(subject.name.text, set())
-                known |= {each.text for each in words if _VALUE.fullmatch(each.text)}
-                known |= set(_SOME_VALUES if node.pod_values else ())
-        case syntax_expr.Requirement(subject=subject, words=words):
-            _add_function_words(found, subject, {each.text for each in words})
+        case syntax_expr.Requirement():
+            _add_requirement_words(found, node)
         case syntax_expr.PodValue(subject=subject) if subject.argument is None:
             if _KEY.fullmatch(subject.name.text):
                 found.labels.setdefault(subject.name.text, set()).update(_SOME_VALUES)
@@ -98,10 +96,22 @@ def _add_words_of_syntax_node(found: PolicyVocabulary, node: syntax_expr.SyntaxN
                 found.taints |= {f"{key.text}={text}:{each}" for each in effects}
         case syntax.NamespaceScope(names=names):
             found.namespaces |= {each.text for each in names}
+        case syntax.Preempt() | syntax.Protect() | syntax_expr.WordClause(keyword="preemption"):
+            found.priorities = _PRIORITIES
         case syntax_expr.WordClause(keyword="topologyKey", word=word):
             found.labels.setdefault(word.text, set()).update(_SOME_VALUES)
         case _:
             pass
+
+
+def _add_requirement_words(found: PolicyVocabulary, node: syntax_expr.Requirement) -> None:
+    subject = node.subject
+    if subject.argument is not None:
+        _add_function_words(found, subject, {each.text for each in node.words})
+    elif _KEY.fullmatch(subject.name.text):
+        known = found.labels.setdefault(subject.name.text, set())
+        known |= {each.text for each in node.words if _VALUE.fullmatch(each.text)}
+        known |= set(_SOME_VALUES if node.pod_values else ())
 
 
 def _add_function_words(
@@ -171,6 +181,8 @@ def _generate_pod(words: PolicyVocabulary, rng: random.Random) -> dict[str, Any]
     }
     if words.owners:
         pod["owner"] = f"Job/{rng.choice(['other', *sorted(words.owners)])}"
+    if words.priorities:
+        pod["priority"] = rng.choice(words.priorities)
     return pod
 
 

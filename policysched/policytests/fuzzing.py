@@ -178,6 +178,7 @@ def _find_decision_problems(
     yield from _find_number_problems(one.decision)
     yield from _find_order_problems(one.decision, other.decision)
     yield from _find_explain_differences(one)
+    yield from _find_preemption_problems(one.decision)
 
 
 def _find_number_problems(decision: evaluation.ExplainedDecision) -> Iterator[str]:
@@ -209,6 +210,18 @@ def _find_explain_differences(outcome: evaluation.CaseOutcome) -> Iterator[str]:
         yield f"two ways: best {sorted(placed.best)} | {sorted(report['best'])}"
     if placed.node is not None and placed.feasible != report["feasible"]:
         yield f"two ways: feasible {placed.feasible} | {report['feasible']}"
+
+
+def _find_preemption_problems(decision: evaluation.ExplainedDecision) -> Iterator[str]:
+    """Yield the victims that the pod must not evict, by a rule or by their priority."""
+    facts = decision.preemption
+    if facts is None:
+        return
+    for victim in decision.victims:
+        if victim not in facts.lesser:
+            yield f"preemption: evicts {victim}, which has no lower priority"
+        for rule in facts.find_keeping_rules(victim):
+            yield f"preemption: evicts {victim}, which {rule} keeps"
 
 
 # ---------------------------------------------------------------------------- smaller examples

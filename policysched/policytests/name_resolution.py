@@ -36,6 +36,10 @@ class NameResolver:
         found = self._find_matching_rules(written)
         return found[0] if found else written
 
+    def resolve_pod(self, written: str) -> str:
+        """Return `namespace/name` of a pod; other names, such as those of copies, unchanged."""
+        return self._inputs.find_pod_key(written) or written
+
     def shorten_rule(self, name: str) -> str:
         """Return the shortest unambiguous name of a rule."""
         short = name.partition("/")[2]
@@ -68,6 +72,7 @@ class NameResolver:
             yield case.find_line("pod"), problem
         yield from self._find_metric_faults(case)
         yield from self._find_node_faults(case)
+        yield from self._find_pod_faults(case)
         yield from self._find_rule_faults(case)
         for index, name in enumerate(case.expect.get("policies", ())):
             if name not in self._policies:
@@ -131,6 +136,16 @@ class NameResolver:
                     name, case.find_line("expect", "rules", rule, name)
                 )
 
+    def _find_pod_faults(self, case: suites.PolicyTestCase) -> Iterator[_Fault]:
+        """Yield the line and message of every unknown pod in the expectations."""
+        named = [
+            *((pod, ("evicts", i)) for i, pod in enumerate(case.expect.get("evicts", ()))),
+            *((pod, ("kept", pod)) for pod in case.expect.get("kept", {})),
+        ]
+        for pod, path in named:
+            if problem := self._inputs.describe_pod_problem(pod):
+                yield case.find_line("expect", *path), problem
+
     def _find_unknown_node_fault(self, name: str, line: int) -> Iterator[_Fault]:
         if name not in self._inputs.nodes:
             yield line, suite_inputs.describe_unknown_name("node", name, self._inputs.nodes)
@@ -139,8 +154,9 @@ class NameResolver:
         """Yield the line and message of every unknown or ambiguous rule in the expectations."""
         expect = case.expect
         named = [
-            (rule, case.find_line("expect", "rejected", node), True)
-            for node, said in expect.get("rejected", {}).items()
+            (rule, case.find_line("expect", field, subject), field == "rejected")
+            for field in ("rejected", "kept")
+            for subject, said in expect.get(field, {}).items()
             for rule in _convert_to_list(said)
             if rule != ANY
         ]

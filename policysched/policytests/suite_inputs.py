@@ -234,6 +234,10 @@ class SuiteInputs:
             return f"several pods are named `{written}`: write {said}"
         return ""
 
+    def find_pod_key(self, written: str) -> str | None:
+        """Return `namespace/name` of a pod, or None if it does not exist."""
+        return next(iter(self._find_pod_keys(written)), None)
+
     def _list_pods(self) -> Iterable[objects.Pod]:
         return self.pods.values()
 

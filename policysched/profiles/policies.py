@@ -334,6 +334,7 @@ def _make_profile(
         tolerations=of_text.tolerations,
         policy_hash=of_text.policy_hash,
         policies=of_text.policies,
+        preemption_limits=of_text.preemption_limits,
         projection=of_text.projection,
     )
 

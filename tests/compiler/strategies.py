@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import datetime
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
 
 import hypothesis.strategies as st
 
@@ -458,11 +459,16 @@ normalizations = st.one_of(
 )
 
 
+Maker: TypeAlias = Callable[[checked.RuleHead], st.SearchStrategy[Any]]
+"""Makes rules of one kind."""
+
+
 @st.composite
-def rules(draw: st.DrawFn, policy: str, number: int) -> checked.Rule:
-    """Return a rule of any kind, called `policy/rN`."""
-    makers = (_node_rule, _pod_rule, _spread_rule, _tolerate, _reject, _score, _resource_score)
-    maker = draw(st.sampled_from(makers))
+def rules(
+    draw: st.DrawFn, policy: str, number: int, makers: Sequence[Maker] | None = None
+) -> checked.Rule:
+    """Return a rule of any kind, or of some kinds, called `policy/rN`."""
+    maker = draw(st.sampled_from(makers or ALL_KINDS))
     head = checked.RuleHead(
         name=f"{policy}/r{number}",
         policy=policy,
@@ -472,6 +478,7 @@ def rules(draw: st.DrawFn, policy: str, number: int) -> checked.Rule:
         message=draw(st.sampled_from((None, None, "because"))),
         active=draw(activations),
         span=SPAN,
+        is_final=draw(st.sampled_from((False, False, True))),
     )
     made: checked.Rule = draw(maker(head))
     return made
@@ -556,11 +563,59 @@ def _resource_score(draw: st.DrawFn, head: checked.RuleHead) -> checked.Resource
     return checked.ResourceScoreRule(head, strategy, resources, shape, draw(weights))
 
 
+def _preempt(head: checked.RuleHead) -> st.SearchStrategy[Any]:
+    return st.builds(
+        checked.PreemptRule,
+        st.just(head),
+        st.none() | pod_sets() | pod_sets(),
+        st.sampled_from(("allow", "reject")),
+    )
+
+
+def _protect(head: checked.RuleHead) -> st.SearchStrategy[Any]:
+    return st.builds(checked.ProtectRule, st.just(head))
+
+
+def _reject_by_pods(head: checked.RuleHead) -> st.SearchStrategy[Any]:
+    """Return rules on the pods of nodes: there, evictions help more often than elsewhere."""
+    full = st.sampled_from((1.0, 109.0)).map(
+        lambda least: checked_expr.Compare(
+            "<",
+            checked_expr.NodeResource("free", "pods", _N, SPAN),
+            checked_expr.Const(least, _N, SPAN),
+            SPAN,
+        )
+    )
+    counted = pod_counts().map(
+        lambda count: checked_expr.Compare(">", count, checked_expr.Const(0.0, _N, SPAN), SPAN)
+    )
+    return st.builds(
+        checked.RejectRule,
+        st.just(head),
+        full | counted,
+        st.sampled_from((None, "allow", "reject")),
+    )
+
+
+ALL_KINDS: tuple[Maker, ...] = (
+    *(_node_rule, _pod_rule, _spread_rule, _tolerate, _reject, _score, _resource_score),
+    *(_preempt, _protect),
+)
+PREEMPTION_KINDS: tuple[Maker, ...] = (
+    *(_preempt, _preempt, _protect, _reject_by_pods, _reject_by_pods, _reject_by_pods),
+    *(_pod_rule, _spread_rule),
+)
+"""Rules about preemption, and rules that it may resolve. Load that placed pods add to metrics is
+left out: preemption does not subtract that of victims."""
+
+
 # --- programs ------------------------------------------------------------------------------------
 
 
 @st.composite
-def policies(draw: st.DrawFn, name: str, others: tuple[str, ...]) -> checked.CheckedPolicy:
+def policies(
+    draw: st.DrawFn, name: str, others: tuple[str, ...], makers: Sequence[Maker] | None = None
+) -> checked.CheckedPolicy:
     """Return a policy, which may disable rules of `others`."""
     disables = tuple(
         checked.DisabledRule(other, f"{other}/r0", SPAN)
@@ -573,8 +628,8 @@ def policies(draw: st.DrawFn, name: str, others: tuple[str, ...]) -> checked.Che
         mode="enforce",
         description="",
         owner="",
-        scope=draw(scopes),
-        rules=tuple(draw(rules(name, number)) for number in range(count)),
+        scope=draw(scopes if makers is None else st.just(checked_selector.EVERY_POD) | scopes),
+        rules=tuple(draw(rules(name, number, makers)) for number in range(count)),
         disables=disables,
         span=SPAN,
     )
@@ -636,11 +691,12 @@ def program(*profiles: checked.CheckedProfile) -> checked.CheckedProgram:
 
 
 @st.composite
-def programs(draw: st.DrawFn) -> checked.CheckedProgram:
+def programs(draw: st.DrawFn, makers: Sequence[Maker] | None = None) -> checked.CheckedProgram:
     """Return three policies in two profiles; the second profile has one to three of them."""
     names = ("red", "green", "blue")
     made = tuple(
-        draw(policies(name, tuple(other for other in names if other != name))) for name in names
+        draw(policies(name, tuple(other for other in names if other != name), makers))
+        for name in names
     )
     count = draw(st.integers(0, 3))
     return program(profile("one", made[:2]), profile("two", made[3 - count :]))

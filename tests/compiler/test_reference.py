@@ -18,12 +18,14 @@ from policysched.cluster.metrics import metric_table
 from policysched.cluster.objects import objects
 from policysched.cluster.pods import pod_shape
 from policysched.compiler import compiler
-from policysched.framework import cycle_state, explanation, profile, runtime
+from policysched.framework import cycle_state, explanation, handles, profile, runtime
 from policysched.lang.checked import checked
+from policysched.plugins import default_preemption
 from tests import examples
 from tests.compiler import strategies
 from tests.reference import policy_filters, policy_pods, policy_scores, policy_world
 
+PREEMPTION = default_preemption.DefaultPreemption(handles.Handle())
 THOROUGH = hypothesis.settings(
     max_examples=examples.scale(150), suppress_health_check=[hypothesis.HealthCheck.too_slow]
 )
@@ -125,12 +127,13 @@ class Twin:
 
 
 def framework(compiled: compiler.CompiledPolicies) -> runtime.Framework:
-    """Return a framework that runs policies and no other plugin."""
+    """Return a framework that runs policies and preemption, and no other plugin."""
     made = profile.Profile(
         scheduler_name=compiled.name or "",
-        plugins=compiled.plugins,
+        plugins=(*compiled.plugins, PREEMPTION),
         weights=compiled.weights,
         tolerations=compiled.tolerations,
+        preemption_limits=compiled.preemption_limits,
         projection=compiled.projection,
     )
     return runtime.Framework(made, None)

@@ -79,6 +79,7 @@ MENDED_BY_WHAT_FOLLOWS = re.compile(
     r"|is a number, not a condition"  # what it is compared with
     r"|there is no selector"  # the operator of a requirement
     r"|no condition follows"  # what `and` and `or` join
+    r"|needs the pods that may be evicted|protects its pods"  # what `preempt` is about
     r"|low or high is better|has no topologyKey|clause covers it"  # a clause
 )
 """What a user is about to write makes these right."""

@@ -94,3 +94,33 @@ def test_cobertura_says_the_same(tmp_path: pathlib.Path) -> None:
         "9": "100% (1/1)",
         "10": "50% (1/2)",
     }
+
+
+def test_rules_about_preemption_keep_pods_and_leave_others(tmp_path: pathlib.Path) -> None:
+    """`protect` counts for pods of all policies; `preempt never` can only keep."""
+    policy = """
+    policy web {
+      for pods where app = web
+      preempt pods where tier = batch as only-batch
+      preempt never during "00:00-00:01" as never
+    }
+    policy notebooks { for pods where app = notebook protect from preemption as keep }
+    """
+    head = """
+policies: [web.policy]
+now: 2026-03-02T10:00:00+01:00
+nodes: {n1: {cpu: 2}, n2: {cpu: 2}}
+pods:
+  notebook: {labels: {app: notebook, tier: batch}, requests: {cpu: 2}, node: n1}
+  api: {labels: {app: api}, requests: {cpu: 2}, node: n2}
+  web: {labels: {app: web}, requests: {cpu: 1}, priority: 100}
+"""
+    path = files.write(tmp_path, "- {name: it, pod: web, expect: {node: null}}\n", head, policy)
+    done = running.run_test_suites([path])
+    assert done.problems == {}
+    taken = {rule.name: dict(rule.branches) for rule in done.coverage.rules}
+    assert taken == {
+        "web/only-batch": {"kept": 1, "left": 1},
+        "web/never": {"kept": 0},
+        "notebooks/keep": {"kept": 1, "left": 1},
+    }

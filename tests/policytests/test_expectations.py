@@ -10,6 +10,26 @@ from policysched.policytests import expectations, running
 from tests.policytests import files
 
 REPLICAS = "pod: web, replicas: 3"
+PREEMPTING = """\
+policy web {
+  for pods where app = web
+  preempt pods where tier = batch as only-batch
+}
+policy notebooks {
+  for pods where app = notebook
+  protect from preemption as keep
+}
+"""
+ROOM = """\
+policies: [web.policy]
+nodes: {n1: {cpu: 2}, n2: {cpu: 2}, n3: {cpu: 2}}
+pods:
+  notebook: {labels: {app: notebook, tier: batch}, requests: {cpu: 2}, node: n1}
+  api: {labels: {app: api}, requests: {cpu: 2}, node: n2}
+  job: {labels: {tier: batch}, requests: {cpu: 2}, node: n3, priority: 20}
+  web: {labels: {app: web}, requests: {cpu: 1}, priority: 100}
+  small: {labels: {app: web}, priority: 100}
+"""
 MET = [
     ("node: n2", "pod: web"),
     ("node: [n2, n4]", "pod: web"),
@@ -102,9 +122,65 @@ def test_an_expectation_that_is_not_met_fails(
     assert result.report is not None
 
 
+@pytest.mark.parametrize(
+    "expect, more",
+    [
+        ("evicts: [job]", "pod: web"),
+        ("evicts: [default/job]", "pod: web, replicas: 3"),
+        ("evicts: []", "pod: small"),
+        ("kept: {notebook: keep, api: only-batch}", "pod: web"),
+        ("kept: {notebook: [notebooks/keep], api: any}", "pod: web"),
+    ],
+)
+def test_expectations_about_preemption_that_are_met(
+    tmp_path: pathlib.Path, expect: str, more: str
+) -> None:
+    """Victims and kept pods, in clusters where one pod can only be evicted."""
+    test = f"- {{name: it, {more}, expect: {{{expect}}}}}\n"
+    done = running.run_test_suites([files.write(tmp_path, test, ROOM, PREEMPTING)])
+    assert done.problems == {}
+    assert [each.mismatches for each in done.results] == [()]
+
+
+_PREEMPTION_NOT_MET = [
+    ("evicts: [api]", "pod: web", "evicts", "[api]", "[default/job]"),
+    ("evicts: [job]", "pod: small", "evicts", "[job]", "[]"),
+    ("kept: {job: any}", "pod: web", "kept.job", "any", "none"),
+    ("kept: {api: keep}", "pod: web", "kept.api", "keep", "[only-batch]"),
+    ("kept: {api: any}", "pod: small", "kept.api", "any", "the pod needs no preemption"),
+]
+
+
+@pytest.mark.parametrize("expect, more, path, expected, actual", _PREEMPTION_NOT_MET)
+def test_expectations_about_preemption_that_are_not_met(
+    tmp_path: pathlib.Path, expect: str, more: str, path: str, expected: str, actual: str
+) -> None:
+    """Expected and actual are told, and `--update` writes what is true."""
+    test = f"- {{name: it, {more}, expect: {{{expect}}}}}\n"
+    file = files.write(tmp_path, test, ROOM, PREEMPTING)
+    (result,) = running.run_test_suites([file]).results
+    (found,) = result.mismatches
+    assert (".".join(found.path), found.expected, found.actual) == (path, expected, actual)
+    assert main.main(["test", file, "--update"]) == 0
+    (again,) = running.run_test_suites([file]).results
+    assert again.status == "pass"
+
+
+@pytest.mark.parametrize("expect", ["evicts: [jab]", "kept: {jab: any}", "kept: {job: kept}"])
+def test_unknown_names_of_expectations_about_preemption(
+    tmp_path: pathlib.Path, expect: str
+) -> None:
+    """A pod or rule that does not exist is a problem of the file, with its line."""
+    test = f"- {{name: it, pod: web, expect: {{{expect}}}}}\n"
+    done = running.run_test_suites([files.write(tmp_path, test, ROOM, PREEMPTING)])
+    (problems,) = done.problems.values()
+    assert "unknown" in str(problems) or "no " in str(problems)
+
+
 def test_every_kind_of_expectation_has_one_that_fails() -> None:
     """No kind is there that could not fail; `lint` has a file of its own."""
-    assert {path.partition(".")[0] for _, _, path, _, _ in NOT_MET} == set(
+    failing = (*NOT_MET, *_PREEMPTION_NOT_MET)
+    assert {path.partition(".")[0] for _, _, path, _, _ in failing} == set(
         expectations._COMPARISONS
     )
 

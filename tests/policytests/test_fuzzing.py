@@ -14,10 +14,12 @@ from policysched.cli import main
 from policysched.lang import source
 from policysched.lang.formatting import formatter
 from policysched.lang.parsing import parser
+from policysched.offline import preemption_report
 from policysched.policytests import evaluation, fuzz_clusters, fuzzing, running
 from tests.policytests import files
 
 TESTS = "- {name: it, pod: web, expect: {}}\n"
+PODS = "nodes: {n1: {}}\npods: {web: {labels: {app: web}}}\n"
 SCORING = """\
 metric busy: ratio = `busy` node instance refresh 15s maxAge 2m
 
@@ -70,6 +72,17 @@ def test_pods_have_the_owners_that_policies_name() -> None:
     assert {pod["owner"] for pod in pods} == {"Job/a", "Job/b", "Job/other"}
 
 
+def test_rules_about_preemption_meet_pods_of_several_priorities(tmp_path: pathlib.Path) -> None:
+    """Clusters for other rules have no priorities; these have, and no kept pod is evicted."""
+    rules = "preempt pods where tier = batch reject when count(self namespaces all) >= 1"
+    policy = f"policy web {{\n  for pods where app = web\n  {rules}\n}}\n"
+    words = fuzz_clusters.build_policy_vocabulary([source.SourceText("p", policy)], ())
+    made = fuzz_clusters.generate_test_suite(words, random.Random(1))
+    assert {each["priority"] for each in made["pods"].values()} == {0, 100}
+    path = files.write(tmp_path, TESTS, policy=policy, head="policies: [web.policy]\n" + PODS)
+    assert fuzzing.fuzz_policies(path, 100, 5) is None
+
+
 def _too_many_points(outcome: evaluation.CaseOutcome) -> evaluation.CaseOutcome:
     points = {name: dict.fromkeys(nodes, 101.0) for name, nodes in outcome.decision.points.items()}
     return dataclasses.replace(
@@ -94,6 +107,12 @@ def _now_and_then(outcome: evaluation.CaseOutcome) -> evaluation.CaseOutcome:
     )
 
 
+def _wrong_victim(outcome: evaluation.CaseOutcome) -> evaluation.CaseOutcome:
+    facts = preemption_report.PreemptionFacts()
+    decision = dataclasses.replace(outcome.decision, preemption=facts, victims=["default/n9"])
+    return dataclasses.replace(outcome, decision=decision)
+
+
 def _other_best(outcome: evaluation.CaseOutcome) -> evaluation.CaseOutcome:
     (placed,) = outcome.placements
     return dataclasses.replace(outcome, placements=[dataclasses.replace(placed, best=["n9"])])
@@ -106,6 +125,7 @@ def _other_best(outcome: evaluation.CaseOutcome) -> evaluation.CaseOutcome:
         pytest.param(_no_number, "finite: x gives n0 nan points", id="nan"),
         pytest.param(_now_and_then, "order: ", id="order"),
         pytest.param(_other_best, "two ways: best ['n9']", id="two-ways"),
+        pytest.param(_wrong_victim, "preemption: evicts default/n9, which has no", id="victim"),
     ],
 )
 def test_a_defect_is_found_and_becomes_a_test(

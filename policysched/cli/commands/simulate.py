@@ -11,6 +11,7 @@ import argparse
 import dataclasses
 import random
 from collections import Counter
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from policysched import errors
@@ -161,7 +162,15 @@ def _format_placement_summary(placements: list[simulating.SimulatedPlacement]) -
     return [
         styles.mark_text_style(head, styles.GOOD if placed == len(placements) else styles.BAD),
         *(f"  {count:,} pending: {reason}" for reason, count in reasons.most_common()),
+        *_format_preemption_limits(placements),
     ]
+
+
+def _format_preemption_limits(placements: list[simulating.SimulatedPlacement]) -> Iterator[str]:
+    """Format the number of pending pods for which each rule limits preemption."""
+    pending = Counter(limit.rule for each in placements for limit in each.limits)
+    for rule, count in pending.most_common():
+        yield f"  policy {rule} limits preemption for {output.format_count(count, 'pending pod')}"
 
 
 def _format_shadow_policies(placements: list[simulating.SimulatedPlacement]) -> list[str]:

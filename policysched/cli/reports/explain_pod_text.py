@@ -196,7 +196,21 @@ def _format_suggested_edits(report: Report, where: str = "") -> list[str]:
     if preemption is not None:
         victims = output.join_names_briefly(preemption["victims"]) or "no pods"
         parts += ["", f"{_INDENT}preemption would make room on {preemption['node']}: {victims}"]
+    limits = report.get("preemptionLimits", [])
+    if limits:
+        parts += ["", *(f"{_INDENT}{format_preemption_limit(each)}" for each in limits)]
     return parts
+
+
+def format_preemption_limit(limit: Report) -> str:
+    """Format what a rule forbids preemption: to evict pods, or to make room on nodes."""
+    nodes = output.format_count(limit["nodes"], "node")
+    if not limit["pods"]:
+        return f"policy {limit['rule']} allows no preemption on {nodes} that it rejects"
+    pods = output.format_count(limit["pods"], "pod")
+    more = limit["pods"] - len(limit["some"])
+    named = ", ".join([*limit["some"], *([f"and {more:,} more"] if more else [])])
+    return f"policy {limit['rule']} keeps {pods} of lower priority on {nodes}: {named}"
 
 
 def _format_least_rejected_nodes(nearest: Report) -> str:

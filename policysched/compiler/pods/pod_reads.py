@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from policysched.cluster.pods import shape_projection
-from policysched.lang.checked import checked, checked_expr, checked_selector
+from policysched.lang.checked import checked, checked_expr, checked_selector, rule_parts
 
 
 def annotation_keys(policies: Iterable[checked.CheckedPolicy]) -> frozenset[str]:
@@ -43,7 +43,7 @@ def projection(policies: Iterable[checked.CheckedPolicy]) -> shape_projection.Po
                         pass
         keys.update(value.key for value in _pod_values(policy) if value.kind == "label")
         for rule in policy.rules:
-            for pods in checked.list_counted_pods(rule):
+            for pods in rule_parts.list_counted_pods(rule):
                 keys.update(pods.match_label_keys, pods.mismatch_label_keys)
                 keys.update(each.key for each in pods.compared)
                 reads_workload |= pods.kind == "sameWorkload"
@@ -53,7 +53,7 @@ def projection(policies: Iterable[checked.CheckedPolicy]) -> shape_projection.Po
 def _pod_selectors(policy: checked.CheckedPolicy) -> Iterator[checked_selector.Selector]:
     yield policy.scope.where
     for rule in policy.rules:
-        for pods in checked.list_counted_pods(rule):
+        for pods in rule_parts.list_counted_pods(rule):
             if pods.selector is not None:
                 yield pods.selector
         for each in _expressions(rule):
@@ -66,7 +66,7 @@ def _pod_selectors(policy: checked.CheckedPolicy) -> Iterator[checked_selector.S
 def _pod_values(policy: checked.CheckedPolicy) -> Iterator[checked_selector.PodText]:
     """Yield the values of pods with which the rules compare labels."""
     for rule in policy.rules:
-        for pods in checked.list_counted_pods(rule):
+        for pods in rule_parts.list_counted_pods(rule):
             for label in pods.compared:
                 yield from label.texts
         for each in _expressions(rule):
@@ -75,5 +75,5 @@ def _pod_values(policy: checked.CheckedPolicy) -> Iterator[checked_selector.PodT
 
 
 def _expressions(rule: checked.Rule) -> Iterator[checked_expr.TypedExpr]:
-    for expr in checked.list_rule_expressions(rule):
+    for expr in rule_parts.list_rule_expressions(rule):
         yield from checked_expr.walk_expressions(expr)

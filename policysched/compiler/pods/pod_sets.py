@@ -78,6 +78,12 @@ class PodSet:
             return shape.workload != ""
         return self._selects is None or self._selects(shape)
 
+    def includes_namespace(self, name: str, namespaces: pod_counts.NamespaceLabels) -> bool:
+        """Return whether pods of a namespace can be in the set."""
+        if self._in_namespaces and not self._in_namespaces(name, namespaces):
+            return False
+        return self._scope is None or self._scope.includes_namespace(name, namespaces)
+
     def relates(self, seen: Anchor, seer: Anchor) -> bool:
         """Return whether a pod that may be in the set is in it as another pod sees it.
 

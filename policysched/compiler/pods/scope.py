@@ -34,6 +34,10 @@ class PolicyScope:
             self._last_asked = shape, answer
         return answer
 
+    def includes_namespace(self, name: str, namespaces: pod_counts.NamespaceLabels) -> bool:
+        """Return whether the policy can be about pods of a namespace."""
+        return not self._in_namespaces or self._in_namespaces(name, namespaces)
+
     def _decide(self, shape: pod_shape.PodShape, namespaces: pod_counts.NamespaceLabels) -> bool:
         if self._in_namespaces and not self._in_namespaces(shape.namespace, namespaces):
             return False
@@ -89,6 +93,13 @@ class RuleScope:
     def reads_namespace_labels(self) -> bool:
         """Whether labels of namespaces decide."""
         return any(scope.reads_namespace_labels for scope in (self.policy, *self.disabled_for))
+
+    def list_namespace_answers(
+        self, name: str, namespaces: pod_counts.NamespaceLabels
+    ) -> tuple[bool, ...]:
+        """Return what the scopes say of a namespace: if it stays equal, so do their answers."""
+        scopes = (self.policy, *self.disabled_for)
+        return tuple(each.includes_namespace(name, namespaces) for each in scopes)
 
     def selects(self, shape: pod_shape.PodShape, namespaces: pod_counts.NamespaceLabels) -> bool:
         """Return whether the rule is about pods of `shape`, whatever the time."""

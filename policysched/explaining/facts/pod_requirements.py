@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from policysched.explaining import trials
 from policysched.explaining.facts import rejections
-from policysched.lang.checked import checked, checked_expr, checked_selector
+from policysched.lang.checked import checked, checked_expr, checked_selector, rule_parts
 
 
 def find_requirements_by_rule(
@@ -74,7 +74,7 @@ def _collect_rule_pod_selectors(
     if isinstance(rule, checked.PodAffinityRule) and rule.anti:
         # Placed pods repel the pods that the rule selects.
         yield policy.scope.where if rule.pods.selector is None else rule.pods.selector
-    for expr in checked.list_rule_expressions(rule):
+    for expr in rule_parts.list_rule_expressions(rule):
         for each in checked_expr.walk_expressions(expr):
             if isinstance(each, checked_expr.PodMatch):
                 yield each.selector

@@ -99,12 +99,14 @@ class RuleHead:
             weight outside the times of `during` has the same name with `OTHERWISE`.
         policy: name of the policy.
         kind: the keyword with which the rule starts: nodeAffinity, podAffinity, podAntiAffinity,
-            topologySpread, tolerate, reject, score, clusterAffinity.
+            topologySpread, tolerate, reject, score, preempt, protect, clusterAffinity.
         given_name: the name from `as`, or None.
         text: canonical text on one line, for explanations.
         message: the user's message for a node that the rule rejects, or None.
         active: the times at which the rule is active (`during`, `expires`); None for always.
         span: range of the whole statement.
+        is_final: whether no pod may be evicted from a node that the rule rejects (`preemption
+            never`).
     """
 
     name: str
@@ -115,6 +117,7 @@ class RuleHead:
     message: str | None
     active: activation.RuleActivation | None
     span: source.Span = dataclasses.field(compare=False, repr=False)
+    is_final: bool = False
 
     @property
     def statement_name(self) -> str:
@@ -299,6 +302,29 @@ class ResourceScoreRule:
     weight: int
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class PreemptRule:
+    """Restricts the pods that a pod may evict by preemption.
+
+    Attributes:
+        victims: the pods that may be evicted; None for no pod.
+        on_missing: what happens to a pod that lacks a value with which labels of victims are
+            compared: `allow` (the rule does not act on the pod) or `reject` (it may evict no pod).
+            None if no value can be missing.
+    """
+
+    head: RuleHead
+    victims: checked_selector.PodSelection | None
+    on_missing: Literal["allow", "reject"] | None = None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ProtectRule:
+    """Protects the pods that the policy selects from preemption by pods of any profile."""
+
+    head: RuleHead
+
+
 Rule: TypeAlias = (
     NodeAffinityRule
     | PodAffinityRule
@@ -307,30 +333,13 @@ Rule: TypeAlias = (
     | RejectRule
     | ExpressionScoreRule
     | ResourceScoreRule
+    | PreemptRule
+    | ProtectRule
 )
 
 
-def list_rule_expressions(rule: Rule) -> tuple[checked_expr.TypedExpr, ...]:
-    """Return the conditions of a reject rule or the value of a score; () for other rules."""
-    match rule:
-        case RejectRule(condition=condition, until=until):
-            return (condition,) if until is None else (condition, until)
-        case ExpressionScoreRule(value=value):
-            return (value,)
-        case _:
-            return ()
-
-
-def list_counted_pods(rule: Rule) -> tuple[checked_selector.PodSelection, ...]:
-    """Return the sets of placed pods that a rule counts."""
-    if isinstance(rule, PodAffinityRule | TopologySpreadRule):
-        return (rule.pods,)
-    return tuple(
-        each.pods
-        for expr in list_rule_expressions(rule)
-        for each in checked_expr.walk_expressions(expr)
-        if isinstance(each, checked_expr.PlacedPodCount)
-    )
+UnweightedRule: TypeAlias = TolerationRule | RejectRule | PreemptRule | ProtectRule
+"""Rules that can have no weight."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ import dataclasses
 from collections.abc import Collection, Mapping, Sequence
 
 from policysched.lang import source, text_limits
-from policysched.lang.checked import checked, checked_expr, content_hash
+from policysched.lang.checked import checked, checked_expr, content_hash, rule_parts
 from policysched.lang.checking import (
     check_characters,
     check_leading_zeros,
@@ -279,7 +279,7 @@ def _list_metrics_read(
         key
         for policy in policies
         for rule in policy.rules
-        for expr in checked.list_rule_expressions(rule)
+        for expr in rule_parts.list_rule_expressions(rule)
         for key in checked_expr.list_read_metrics(expr)
     }
     return tuple(metric for metric in env.metrics.values() if metric.key in keys)

@@ -96,6 +96,24 @@ class ClauseSet:
             return None
         return clause.word.text
 
+    def read_preemption_clause(self) -> bool:
+        """Return whether the statement has `preemption never`; report another word."""
+        clause = self.get_clause("preemption", syntax_expr.WordClause)
+        if clause is None:
+            return False
+        if clause.word.text != "never":
+            self.env.found.report_word_not_allowed(
+                "a value of `preemption`", clause.word, ("never",)
+            )
+        elif self.env.target == "cluster":
+            self.env.found.add_error(
+                "PS108",
+                "a clusterPolicy evicts no pods, so `preemption never` has no effect",
+                clause.span,
+                help="remove it",
+            )
+        return True
+
     def get_words_clause(self, keyword: str) -> syntax_expr.WordsClause | None:
         """Return the clause with a list of words, or None if the statement does not have it."""
         return self.get_clause(keyword, syntax_expr.WordsClause)

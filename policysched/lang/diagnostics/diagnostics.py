@@ -140,6 +140,7 @@ LINT_CODES: dict[str, str] = {
     "PS214": "a toleration of taints on nodes that another rule rejects",
     "PS215": "a toleration that another toleration includes",
     "PS216": "a `disable` without effect",
+    "PS217": "a rule about preemption without effect, or rules that leave no pod to evict",
     "PS302": "a threshold that no value of the metric crosses, or that every value crosses",
     "PS306": "minmax without a floor",
     "PS307": "a weight that dominates the other scores, or hardly counts",

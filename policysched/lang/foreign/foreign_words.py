@@ -47,6 +47,7 @@ WORDS: dict[str, tuple[str, ...]] = {
     **{name: (f"score {name}",) for name in ("LeastAllocated", "MostAllocated")},
     "prioritize": ("score",),
     "disabled": ("disable",),
+    **dict.fromkeys(("eviction", "evictions", "evict"), ("preemption",)),
     "policy": ("policies",),
     "plugins": ("plugin",),
     # clauses
@@ -127,6 +128,7 @@ VALUES: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("wait", "pause"), ("hold",)),
     **dict.fromkeys(("soft", "preferred"), ("ScheduleAnyway",)),
     **dict.fromkeys(("hard", "required", "never"), ("DoNotSchedule",)),
+    **dict.fromkeys(("none", "no", "disabled", "forbidden"), ("never",)),
     **dict.fromkeys(("max", "more", "most", "desc", "larger", "higher"), ("high",)),
     **dict.fromkeys(("min", "less", "least", "asc", "smaller", "lower"), ("low",)),
     **dict.fromkeys(("average", "mean"), ("avg",)),

@@ -11,6 +11,7 @@ from __future__ import annotations
 from policysched.lang.foreign import (
     expression_idioms,
     idiom_patterns,
+    preemption_idioms,
     selector_idioms,
     statement_idioms,
     text_idioms,
@@ -21,6 +22,7 @@ IDIOMS: tuple[idiom_patterns.ForeignIdiom, ...] = (
     *text_idioms.NAMES,
     *selector_idioms.SELECTORS,
     *expression_idioms.EXPRESSIONS,
+    *preemption_idioms.PREEMPTION,
     *statement_idioms.STATEMENTS,
 )
 """All idioms; among equally good rewritings, `syntax_idioms` proposes the first one."""

@@ -140,6 +140,15 @@ class PolicyTreeBuilder(build_clause.ClauseBuilder):
         value, *clauses = children
         return syntax.Score(span, value, tuple(clauses))
 
+    def preempt(self, span: source.Span, children: build_expr.Children) -> syntax.Preempt:
+        """Build the statement from its pods, if it has any, and its clauses."""
+        pods = children[0] if children and isinstance(children[0], syntax_expr.PodSet) else None
+        return syntax.Preempt(span, pods, tuple(children if pods is None else children[1:]))
+
+    def protect(self, span: source.Span, children: build_expr.Children) -> syntax.Protect:
+        """Build the statement from its clauses, which follow the word `preemption`."""
+        return syntax.Protect(span, tuple(children[1:]))
+
     def disable(self, span: source.Span, children: build_expr.Children) -> syntax.Disable:
         """Build the statement by splitting `policy.rule`, which the lexer reads as one word."""
         word = children[0]

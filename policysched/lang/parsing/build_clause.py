@@ -51,6 +51,13 @@ class ClauseBuilder(build_expr.ExprBuilder):
         word = syntax_expr.Value(everything.span, everything.text)
         return syntax_expr.WordsClause(span, keyword.text, (word,), is_all=True)
 
+    def namespaces_of_pod(
+        self, span: source.Span, children: build_expr.Children
+    ) -> syntax_expr.WordsClause:
+        """Build `namespaces pod(namespace)`."""
+        keyword, value = children
+        return syntax_expr.WordsClause(span, keyword.text, (), of_pod=value)
+
     def text_clause(
         self, span: source.Span, children: build_expr.Children
     ) -> syntax_clause.TextClause:

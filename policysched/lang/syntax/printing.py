@@ -236,8 +236,8 @@ def format_clause(node: syntax_clause.Clause) -> str:
             rest = format_amount(number)
         case syntax_expr.WordClause(word=word):
             rest = format_value(word)
-        case syntax_expr.WordsClause(words=words):
-            rest = "all" if node.is_all else format_value_list(words)
+        case syntax_expr.WordsClause():
+            rest = _format_words(node)
         case syntax_clause.TextClause(text=text):
             rest = format_value(text)
         case syntax_expr.SelectorClause(selector=inner):
@@ -247,6 +247,12 @@ def format_clause(node: syntax_clause.Clause) -> str:
         case _:
             rest = _format_compound_clause(node)
     return f"{node.keyword} {rest}"
+
+
+def _format_words(node: syntax_expr.WordsClause) -> str:
+    if node.of_pod is not None:
+        return _format_requirement_value(node.of_pod)
+    return "all" if node.is_all else format_value_list(node.words)
 
 
 def _format_compound_clause(
@@ -305,14 +311,29 @@ def format_head_and_clauses(node: syntax.Statement) -> list[str]:
                 "tolerate " + ", ".join(map(format_taint_pattern, patterns)),
                 *map(format_clause, clauses),
             ]
-        case syntax.Reject(condition=condition, clauses=clauses):
-            return [f"reject when {format_expression(condition)}", *map(format_clause, clauses)]
-        case syntax.Score(value=number, clauses=clauses):
-            return [f"score {format_expression(number)}", *map(format_clause, clauses)]
+        case syntax.Reject() | syntax.Score() | syntax.Preempt() | syntax.Protect():
+            return [_format_other_head(node), *map(format_clause, node.clauses)]
         case syntax.Disable(policy=policy, rule=rule):
             return [f"disable {policy.text}" + (f".{rule.text}" if rule.text else "")]
         case _:
             return _format_cluster_statement(node)
+
+
+def _format_other_head(
+    node: syntax.Reject | syntax.Score | syntax.Preempt | syntax.Protect,
+) -> str:
+    """Format a statement without its clauses."""
+    match node:
+        case syntax.Reject(condition=condition):
+            return f"reject when {format_expression(condition)}"
+        case syntax.Score(value=number):
+            return f"score {format_expression(number)}"
+        case syntax.Preempt(pods=pods):
+            return f"preempt {'never' if pods is None else format_pod_set(pods)}"
+        case syntax.Protect():
+            return "protect from preemption"
+        case _:
+            assert_never(node)
 
 
 def _format_cluster_statement(

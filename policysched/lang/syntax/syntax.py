@@ -103,6 +103,21 @@ class Score(syntax_expr.SyntaxNode):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class Preempt(syntax_expr.SyntaxNode):
+    """`preempt never clause…` or `preempt pods clause…`; without pods, it means `never`."""
+
+    pods: syntax_expr.PodSet | None
+    clauses: tuple[syntax_clause.Clause, ...]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Protect(syntax_expr.SyntaxNode):
+    """`protect from preemption clause…`."""
+
+    clauses: tuple[syntax_clause.Clause, ...]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class Disable(syntax_expr.SyntaxNode):
     """`disable policy.rule`; the text of `rule` is empty if there is no dot."""
 
@@ -162,6 +177,8 @@ Statement: TypeAlias = (
     | Tolerate
     | Reject
     | Score
+    | Preempt
+    | Protect
     | Disable
     | ClusterAffinity
     | ClusterGroup

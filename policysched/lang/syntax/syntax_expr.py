@@ -204,11 +204,13 @@ class WordsClause(SyntaxNode):
 
     Attributes:
         is_all: set for `namespaces all`; `words` then contains only `all`.
+        of_pod: the value in `namespaces pod(namespace)`; `words` is then empty.
     """
 
     keyword: str
     words: tuple[Value, ...]
     is_all: bool = False
+    of_pod: PodValue | None = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

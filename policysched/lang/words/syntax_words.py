@@ -23,6 +23,8 @@ CONNECTIVES: dict[str, tuple[str, ...]] = {
     "_WHERE": ("where",),
     "_WHEN": ("when",),
     "_FOR": ("for",),
+    "_FROM": ("from",),
+    "_NEVER": ("never",),
     "_ADDS": ("adds",),
     "_BY": ("by",),
     "_NAMESPACE": ("namespace",),
@@ -56,6 +58,8 @@ POLICY_STATEMENTS: dict[str, tuple[str, ...]] = {
     "_TOLERATE": ("tolerate",),
     "_REJECT": ("reject",),
     "_SCORE": ("score",),
+    "_PREEMPT": ("preempt",),
+    "_PROTECT": ("protect",),
     "_DISABLE": ("disable",),
 }
 CLUSTER_STATEMENTS: dict[str, tuple[str, ...]] = {
@@ -107,6 +111,7 @@ CLAUSES: dict[str, tuple[str, ...]] = {
     "NODE_AFFINITY_POLICY": ("nodeAffinityPolicy",),
     "NODE_TAINTS_POLICY": ("nodeTaintsPolicy",),
     "PREFER": ("prefer",),
+    "PREEMPTION": ("preemption",),
     "AS": ("as",),
     "NAMESPACES": ("namespaces",),
     "MATCH_LABEL_KEYS": ("matchLabelKeys",),
@@ -171,20 +176,22 @@ ALLOWED_CLAUSES: dict[str, frozenset[str]] = {
     # Terms about nodes and pods have `missing` if a label is compared with a value of the pod.
     "nodeAffinity required": _ALWAYS | {"message", "missing"},
     "nodeAffinity preferred": _WEIGHTED | {"missing"},
-    "podAffinity required": _POD_TERM | {"message", "missing"},
+    "podAffinity required": _POD_TERM | {"message", "missing", "preemption"},
     "podAffinity preferred": _POD_TERM | _WEIGHTED,
-    "podAntiAffinity required": _POD_TERM | {"message", "missing"},
+    "podAntiAffinity required": _POD_TERM | {"message", "missing", "preemption"},
     "podAntiAffinity preferred": _POD_TERM | _WEIGHTED,
     "topologySpread": _WEIGHTED
     | {
         *("topologyKey", "maxSkew", "minDomains", "whenUnsatisfiable", "matchLabelKeys"),
-        *("nodeAffinityPolicy", "nodeTaintsPolicy", "message", "missing"),
+        *("nodeAffinityPolicy", "nodeTaintsPolicy", "message", "missing", "preemption"),
     },
     "count": _COUNTED,
     "tolerate": _ALWAYS,
-    "reject": _ALWAYS | {"missing", "message", "over", "until"},
+    "reject": _ALWAYS | {"missing", "message", "over", "until", "preemption"},
     "score": _WEIGHTED | {"prefer", "normalize", "missing", "over"},
     "score strategy": _WEIGHTED,
+    "preempt": _ALWAYS | {"namespaces", "namespaceSelector", "missing"},
+    "protect": _ALWAYS,
     "metric": frozenset(
         {
             *("node", "cluster", "refresh", "maxAge", "missing", "between", "over", "placed"),

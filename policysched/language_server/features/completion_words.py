@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import cast
 
 from policysched import units
@@ -25,6 +25,8 @@ _CHOICES: Mapping[str, tuple[str, ...]] = {
     "nodeTaintsPolicy": vocabulary.NODE_INCLUSION,
     "missing": (*vocabulary.MISSING_ACTIONS, "score"),
     "onOutage": vocabulary.OUTAGE_ACTIONS,
+    "from": ("preemption",),
+    "preemption": ("never",),
     "normalize": tuple(vocabulary.NORMALIZATIONS),
     "weight": ("1", "10", "50", "100"),
     "version": ("1",),
@@ -51,7 +53,15 @@ _RESOURCES = frozenset({"cpu", "memory", "ephemeral-storage", "pods"})
 
 def expects_only_names(context: cursor_contexts.CursorContext) -> bool:
     """Return whether only names or certain fixed words are valid at the cursor."""
-    return context.get_preceding_word() in {*_CHOICES, *_OWN} and not _is_after_label_key(context)
+    is_before_own = context.get_preceding_word() in _OWN and not _is_after_label_key(context)
+    return bool(_list_choices(context)) or is_before_own
+
+
+def _list_choices(context: cursor_contexts.CursorContext) -> Sequence[str]:
+    """Return all words that can stand at the cursor, or () if others can, too."""
+    last = context.get_preceding_word()
+    is_complete = last == "preemption" and context.statement == "protect"
+    return () if is_complete or _is_after_label_key(context) else _CHOICES.get(last, ())
 
 
 def _is_after_label_key(context: cursor_contexts.CursorContext) -> bool:
@@ -64,10 +74,8 @@ def propose_expected_words(
 ) -> Iterator[proposals.CompletionProposal]:
     """Yield the proposals that the words before the cursor determine."""
     last = context.get_preceding_word()
-    if last in _OWN and not _is_after_label_key(context):
-        return
-    if last in _CHOICES and not _is_after_label_key(context):
-        yield from _propose_value_words(_CHOICES[last])
+    if expects_only_names(context):
+        yield from _propose_value_words(_list_choices(context))
     elif (
         last == ":" and context.item in ("metric", "param") and context.get_preceding_word(2) != ")"
     ):

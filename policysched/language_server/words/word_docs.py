@@ -55,6 +55,9 @@ DOCS: dict[str, str] = {
     "reject": "`reject when CONDITION`: rejects nodes for which the condition is true.",
     "score": "Points for nodes, 0 to 100 after normalisation, times the weight. After "
     "`missing`: final points of a node without data.",
+    "preempt": "The pods that pods of this policy may evict by preemption: `preempt pods where …`, "
+    "or `preempt never`.",
+    "protect": "`protect from preemption`: no pod evicts pods of this policy by preemption.",
     "disable": "`disable POLICY.RULE`: a named rule does not apply to pods of this policy. In "
     "a profile: disables plugins.",
     "clusterAffinity": "The clusters for the resources.",
@@ -76,6 +79,8 @@ DOCS: dict[str, str] = {
     "else": "The value to use if the value before it is missing.",
     "where": "A selector follows.",
     "when": "A condition follows; nodes for which it is true are rejected.",
+    "from": "`protect from preemption`: no pod evicts pods of this policy by preemption.",
+    "never": "Pods of this policy evict no pods by preemption.",
     "adds": (
         "The load that each just-placed pod adds to the metric of its node until samples "
         "include it."
@@ -127,6 +132,7 @@ DOCS: dict[str, str] = {
     "nodeAffinityPolicy": "Whether nodes that the pod's affinity rejects count as domains.",
     "nodeTaintsPolicy": "Whether nodes with taints the pod does not tolerate count as domains.",
     "prefer": "Whether `low` or `high` values are better.",
+    "preemption": "`preemption never`: no pod is evicted from a node that this rule rejects.",
     "as": "The name of the rule, in events, tables and `disable`.",
     "namespaces": "The namespaces of the counted pods.",
     "matchLabelKeys": "Counted pods have the incoming pod's values of these labels.",

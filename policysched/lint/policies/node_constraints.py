@@ -24,11 +24,7 @@ class NodeConstraint:
 
 def get_rule_weight(each: checked.Rule) -> int:
     """Return the weight of a score or preference, or 0 for a rule that filters."""
-    match each:
-        case checked.TolerationRule() | checked.RejectRule():
-            return 0
-        case _:
-            return each.weight or 0
+    return 0 if isinstance(each, checked.UnweightedRule) else each.weight or 0
 
 
 def get_preferred_node_selector(each: checked.Rule) -> checked_selector.Selector | None:

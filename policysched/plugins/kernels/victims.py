@@ -19,7 +19,8 @@ import numpy.typing as npt
 from policysched.cluster import snapshot, what_if
 from policysched.cluster.objects import disruption_budgets, selectors, time_text
 from policysched.cluster.pods import pod_shape
-from policysched.framework import apart, interface, row_answers, status
+from policysched.framework import apart, interface, preemption_limits, row_answers, status
+from policysched.plugins import names
 from policysched.plugins.kernels import go_sort
 
 NO_VICTIMS = "No preemption victims found for incoming pod"
@@ -68,20 +69,25 @@ class VictimSearch:
         snap: snapshot.Snapshot,
         refilter: apart.Refilter,
         budgets: disruption_budgets.DisruptionBudgets,
+        limits: preemption_limits.PodPreemptionLimits | None = None,
     ) -> None:
-        """Look on behalf of `pod`; `budgets` are spared as far as possible."""
+        """Look on behalf of `pod`; `budgets` are spared as far as possible.
+
+        Pods that `limits` keep stay on their rows.
+        """
         self._priority = pod.shape.priority
         self._snap = snap
         self._refilter = refilter
         self._budgets = Budgets(budgets)
-        self._budgets_generation = budgets.generation
+        self._limits = limits
+        self._stamp = (budgets.generation, None if limits is None else limits.stamp)
 
     def on_rows(self, rows: Sequence[int]) -> list[Answer]:
         """Return what becomes of each row; what equal pods have found out still holds."""
         kept: row_answers.RowAnswers[Answer] | None = self._refilter.kept("victims")
         if kept is None:
             return self._search(rows)
-        kept.renew(self._budgets_generation)
+        kept.renew(self._stamp)
         snap, nominated_on = self._snap, self._refilter.nominated_on
         found: dict[int, Answer] = {}
         for row in rows:
@@ -113,8 +119,42 @@ class VictimSearch:
             refused = self._refused(asked)
             answers.update(refused)
             fitting = {row: lesser[row] for row in asked if row not in refused}
+            if self._limits is not None:
+                fitting = self._return_kept_pods(world, fitting, self._limits, answers)
             answers.update(self._reprieve(world, fitting))
         return [answers[row] for row in rows]
+
+    def _return_kept_pods(
+        self,
+        world: what_if.WhatIf,
+        lesser: Mapping[int, list[pod_shape.PodInfo]],
+        limits: preemption_limits.PodPreemptionLimits,
+        answers: dict[int, Answer],
+    ) -> dict[int, list[pod_shape.PodInfo]]:
+        """Put the pods that `limits` keep back on their rows; return the pods that stay off.
+
+        Rows that do not take the pod beside the kept pods get their answer in `answers`. Only rows
+        that take it without them come here: limits add no node to those of preemption.
+        """
+        keeping = {
+            row: [(info, limits.find_keeping_rules(info.shape)) for info in pods]
+            for row, pods in lesser.items()
+        }
+        kept = [(info, row) for row, pods in keeping.items() for info, rules in pods if rules]
+        world.add_pods(kept)
+        changed = list(dict.fromkeys(row for _, row in kept))
+        refused = self._refused(changed)
+        for row in refused:
+            rules = sorted({rule for _, found in keeping[row] for rule in found})
+            reasons = tuple(f"node(s) had pods kept by policy {rule}" for rule in rules)
+            answers[row] = status.Status(
+                status.Code.UNSCHEDULABLE, reasons, names.DEFAULT_PREEMPTION
+            )
+        return {
+            row: [info for info, rules in pods if not rules]
+            for row, pods in keeping.items()
+            if row not in refused
+        }
 
     def _lesser(self, row: int) -> list[pod_shape.PodInfo]:
         return [p for p in self._snap.placed.get_pods(row) if p.shape.priority < self._priority]

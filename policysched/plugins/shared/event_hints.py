@@ -28,6 +28,19 @@ def after_own_change(
     return choose_queueing_hint(isinstance(new, pod_shape.PodInfo) and new.uid == pod.uid)
 
 
+def after_own_shape_change(
+    pod: pod_shape.PodInfo, old: events.ClusterObject, new: events.ClusterObject
+) -> events.QueueingHint:
+    """Queue if the pending pod itself changed in anything that a policy may read."""
+    is_own = isinstance(new, pod_shape.PodInfo) and new.uid == pod.uid
+    is_same = (
+        isinstance(old, pod_shape.PodInfo)
+        and isinstance(new, pod_shape.PodInfo)
+        and old.shape is new.shape
+    )
+    return choose_queueing_hint(is_own and not is_same)
+
+
 def is_placed_or_nominated(pod: pod_shape.PodInfo) -> bool:
     """Return whether the pod is placed on a node or nominated to one."""
     return bool(pod.pod.spec.node_name or pod.pod.status.nominated_node_name)

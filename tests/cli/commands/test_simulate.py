@@ -289,3 +289,27 @@ def test_only_policies_of_the_profile_that_decides_are_named(
     argv = ("--cluster", cluster, "--policies", str(policy), "-o", "json")
     assert json.loads(_run(capsys, *argv))["policies"] == ["a", "b"]
     assert json.loads(_run(capsys, *argv, "--scheduler-name", "one"))["policies"] == ["a"]
+
+
+def test_rules_that_limit_preemption_are_counted(
+    tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """For pods that preemption did not help; where it did, nothing is said."""
+    policy = tmp_path / "web.policy"
+    policy.write_text(
+        "policy web { for pods where app = web preempt pods where app = batch as batch }\n"
+    )
+    items = (
+        clusters.node("a"),
+        clusters.pod("old", cpu="3", on="a", priority=0),
+        clusters.pod("new", cpu="3", priority=10),
+    )
+    argv = ("--cluster", clusters.write(tmp_path, *items))
+    (placed,) = _placements(capsys, *argv)
+    assert placed["victims"] == ["prod/old"]
+    assert "preemptionLimits" not in placed
+    limited = (*argv, "--policies", str(policy))
+    (placed,) = _placements(capsys, *limited)
+    limit = {"rule": "web/batch", "pods": 1, "nodes": 1, "some": ["prod/old"]}
+    assert (placed["node"], placed["preemptionLimits"]) == (None, [limit])
+    assert "  policy web/batch limits preemption for 1 pending pod\n" in _run(capsys, *limited)

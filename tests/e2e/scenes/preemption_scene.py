@@ -103,6 +103,11 @@ class Scene:
         for name in names:
             self._client.delete(f"/api/v1/namespaces/{self._namespace}/pods/{name}")
 
+    def relabel(self, name: str, **labels: str) -> None:
+        """Set labels of a pod."""
+        path = f"/api/v1/namespaces/{self._namespace}/pods/{name}"
+        self._client.patch(path, {"metadata": {"labels": labels}})
+
     # --- what is waited for
 
     def wait_until(self, holds: Callable[[], bool]) -> None:

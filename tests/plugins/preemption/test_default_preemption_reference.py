@@ -171,7 +171,7 @@ def _check_candidates(contest: Contest, info: pod_shape.PodInfo) -> None:
         for node in contest.world.nodes
         if node.name in potential
     }
-    found, refused = contest.plugin.find_candidates(info, snap, result.diagnosis)
+    found, refused = contest.plugin.find_candidates(result.state, info, snap, result.diagnosis)
     ours: dict[str, Any] = {snap.nodes.names[r]: _answer(s) for r, s in refused.items()}
     for candidate in found:
         uids = [victim.uid for victim in candidate.victims]

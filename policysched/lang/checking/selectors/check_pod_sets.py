@@ -148,9 +148,36 @@ def _check_namespaces_clause(
         return True, None
     if names is not None and names.is_all:
         return True, checked_selector.NamespaceSet((), checked_selector.EVERYTHING)
+    if names is not None and names.of_pod is not None:
+        return _is_own_namespace(own, names.of_pod, selector), None
     words = names.words if names is not None else ()
     found = _make_namespace_set(own.env, words, selector.selector if selector is not None else None)
     return found is not None, found
+
+
+def _is_own_namespace(
+    own: clauses.ClauseSet,
+    value: syntax_expr.PodValue,
+    selector: syntax_expr.SelectorClause | None,
+) -> bool:
+    """Return whether a value is `pod(namespace)`, with no other namespaces; report the rest."""
+    name = value.subject.name
+    is_namespace = value.subject.argument is None and not name.quoted and name.text == "namespace"
+    if not is_namespace:
+        own.env.found.add_error(
+            "PS108",
+            f"`{own.env.found.get_text_on_one_line(value.span)}` is not a namespace",
+            value.span,
+            help="write `namespaces pod(namespace)` for the namespace of the incoming pod",
+        )
+    elif selector is not None:
+        own.env.found.add_error(
+            "PS108",
+            "`namespaces pod(namespace)` and `namespaceSelector` cannot be combined",
+            selector.span,
+            help="keep one of them",
+        )
+    return is_namespace and selector is None
 
 
 def _make_namespace_set(

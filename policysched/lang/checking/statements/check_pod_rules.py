@@ -13,7 +13,7 @@ from policysched.lang.checking.metrics import check_metrics
 from policysched.lang.checking.selectors import check_pod_sets
 from policysched.lang.checking.statements import rule_statements
 from policysched.lang.diagnostics import fixes
-from policysched.lang.syntax import syntax, syntax_clause
+from policysched.lang.syntax import syntax, syntax_clause, syntax_expr
 from policysched.lang.words import vocabulary
 
 _MissingAction: TypeAlias = Literal["allow", "reject"]
@@ -57,7 +57,7 @@ def check_pod_affinity(
         return None
     is_anti = node.kind == "podAntiAffinity"
     choices: tuple[_MissingAction, ...] = ("allow",) if is_anti else ("reject", "allow")
-    missing_fine, action = _check_missing_pod_values(
+    missing_fine, action = check_missing_pod_values(
         statement, pods, choices if node.strength == "required" else ()
     )
     if not missing_fine:
@@ -65,7 +65,7 @@ def check_pod_affinity(
     return checked.PodAffinityRule(head, is_anti, pods, topology_key, weight, action)
 
 
-def _check_missing_pod_values(
+def check_missing_pod_values(
     statement: rule_statements.RuleStatement,
     pods: checked_selector.PodSelection,
     choices: Sequence[_MissingAction],
@@ -123,12 +123,15 @@ def check_topology_spread(
     if when == "ScheduleAnyway" and min_domains is not None:
         _report_unused_spread_clause(own, "minDomains", "DoNotSchedule")
         return None
+    if when == "ScheduleAnyway" and head.is_final:
+        _report_unused_spread_clause(own, "preemption", "DoNotSchedule")
+        return None
     if pods is None or topology_key is None or when is None:
         return None
     if affinity_policy is None or taints_policy is None:
         return None
     choices: tuple[_MissingAction, ...] = ("allow",) if when == "DoNotSchedule" else ()
-    missing_fine, _ = _check_missing_pod_values(statement, pods, choices)
+    missing_fine, _ = check_missing_pod_values(statement, pods, choices)
     if not (skew_fine and domains_fine and weight_fine and missing_fine):
         return None
     return checked.TopologySpreadRule(
@@ -165,7 +168,9 @@ def _check_spread_weight(own: clauses.ClauseSet, when: str | None) -> tuple[bool
 
 def _report_unused_spread_clause(own: clauses.ClauseSet, keyword: str, when: str) -> None:
     """Report a clause that has an effect only with another `whenUnsatisfiable`."""
-    clause = own.get_clause(keyword, syntax_clause.AmountClause)
+    clause = own.get_clause(keyword, syntax_clause.AmountClause) or own.get_clause(
+        keyword, syntax_expr.WordClause
+    )
     if clause is not None:
         own.env.found.add_error(
             "PS108",

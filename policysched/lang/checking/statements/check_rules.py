@@ -20,6 +20,7 @@ from policysched.lang.checking.selectors import (
 )
 from policysched.lang.checking.statements import (
     check_pod_rules,
+    check_preemption,
     check_scores,
     check_until,
     rule_statements,
@@ -45,6 +46,8 @@ _RuleNode: TypeAlias = (
     | syntax.Tolerate
     | syntax.Reject
     | syntax.Score
+    | syntax.Preempt
+    | syntax.Protect
 )
 _RULES = get_args(_RuleNode)
 
@@ -83,6 +86,10 @@ def _find_clause_table_key(node: _RuleNode) -> str:
             return "tolerate"
         case syntax.Reject():
             return "reject"
+        case syntax.Preempt():
+            return "preempt"
+        case syntax.Protect():
+            return "protect"
         case syntax.Score():
             return "score strategy" if check_scores.is_resource_strategy(node) else "score"
 
@@ -100,6 +107,10 @@ def _check_rule(node: _RuleNode, statement: rule_statements.RuleStatement) -> ch
             return _check_tolerate(node, statement)
         case syntax.Reject():
             return _check_reject(node, statement)
+        case syntax.Preempt():
+            return check_preemption.check_preempt(node, statement)
+        case syntax.Protect():
+            return checked.ProtectRule(statement.make_rule_head())
         case syntax.Score():
             return check_scores.check_score(node, statement.make_rule_head(), statement.own)
 
@@ -110,7 +121,7 @@ def _make_rule_outside(rule: checked.Rule, weight: int) -> checked.Rule | None:
     It has the name of the rule with `.otherwise`, a name that no rule can have in a text.
     """
     active = rule.head.active
-    if active is None or isinstance(rule, checked.RejectRule | checked.TolerationRule):
+    if active is None or isinstance(rule, checked.UnweightedRule):
         return None
     head = dataclasses.replace(
         rule.head,
@@ -220,6 +231,10 @@ def _check_reject(
         and check_scores.check_window_has_metric(own, condition)
     ):
         return None
+    if not checked_expr.reads_placed_pods(condition) and own.env.target == "node":
+        why = "the condition does not depend on placed pods, so no pod is evicted for this rule"
+        if not rule_statements.check_no_preemption_clause(own, why):
+            return None
     return checked.RejectRule(head, condition, action, until)
 
 

@@ -43,6 +43,7 @@ class RuleStatement(NamedTuple):
             message=self.own.read_message(),
             active=self.own.read_activation(),
             span=self.node.span,
+            is_final=self.own.read_preemption_clause(),
         )
 
 
@@ -67,5 +68,15 @@ def check_no_missing_clause(own: clauses.ClauseSet, why: str) -> bool:
             f"`missing` has no effect: {why}",
             clause.span,
             help="remove it",
+        )
+    return clause is None
+
+
+def check_no_preemption_clause(own: clauses.ClauseSet, why: str) -> bool:
+    """Return whether there is no `preemption`; report one, which has no effect because of `why`."""
+    clause = own.get_clause("preemption", syntax_expr.WordClause)
+    if clause is not None:
+        own.env.found.add_error(
+            "PS108", f"`preemption` has no effect: {why}", clause.span, help="remove it"
         )
     return clause is None

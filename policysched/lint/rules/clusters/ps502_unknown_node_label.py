@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator
 from typing import TypeAlias
 
 from policysched import spelling
-from policysched.lang.checked import checked, checked_expr, checked_selector
+from policysched.lang.checked import checked, checked_expr, checked_selector, rule_parts
 from policysched.lang.diagnostics import diagnostics
 from policysched.lint import rule, rule_input
 from policysched.lint.facts import cluster_facts
@@ -145,7 +145,7 @@ def _find_unknown_keys_of_counts(
 
     Nodes that lack it are no finding: the rule says what they get.
     """
-    for expr in checked.list_rule_expressions(each):
+    for expr in rule_parts.list_rule_expressions(each):
         for part in checked_expr.walk_expressions(expr):
             if not isinstance(part, checked_expr.PlacedPodCount) or part.topology_key is None:
                 continue

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from policysched.lang.checked import checked, checked_expr
+from policysched.lang.checked import checked, checked_expr, checked_selector
 from policysched.lang.diagnostics import diagnostics
 from policysched.lint import rule, rule_input
 from policysched.lint.policies import enforced_policy_rules
-from policysched.lint.sets import selector_sets
+from policysched.lint.sets import pod_selections, selector_sets
 
 _MAX_PAIRS = 4_096
 """The maximum number of comparisons for each policy; generated policies could take minutes."""
@@ -48,13 +48,18 @@ def _find_shadowed_rules(
             )
             if strict is not None:
                 shadowed.add(weak.head.name)  # one of two equal rules must remain
-                yield _make_finding(weak.head, strict.head)
+                is_filter = not isinstance(weak, checked.PreemptRule | checked.ProtectRule)
+                yield _make_finding(weak.head, strict.head, is_filter=is_filter)
 
 
-def _make_finding(weak: checked.RuleHead, strict: checked.RuleHead) -> diagnostics.Diagnostic:
+def _make_finding(
+    weak: checked.RuleHead, strict: checked.RuleHead, *, is_filter: bool
+) -> diagnostics.Diagnostic:
+    does = "rejects only nodes" if is_filter else "keeps only pods from preemption"
+    also = "rejects" if is_filter else "keeps"
     return diagnostics.Diagnostic(
         "PS204",
-        f"this rule rejects only nodes that `{strict.name}` also rejects",
+        f"this rule {does} that `{strict.name}` also {also}",
         weak.span,
         secondary=(diagnostics.SpanLabel(strict.span, "stricter, for the same pods"),),
         help="remove this rule, or disable the stricter rule for the pods to which this rule "
@@ -89,7 +94,7 @@ def _is_plain_reject(each: checked.Rule) -> bool:
 def _is_stricter_reject(strict: checked.Rule, weak: checked.Rule) -> bool:
     if not isinstance(strict, checked.RejectRule) or not isinstance(weak, checked.RejectRule):
         return False
-    if strict.until is not None:
+    if strict.until is not None or (weak.head.is_final and not strict.head.is_final):
         return False
     if weak.on_missing == "reject" and strict.on_missing != "reject":
         return False
@@ -134,9 +139,42 @@ def _bound_implies(one: str, first: float, other: str, second: float) -> bool:
     return False
 
 
+# ---------------------------------------------------------------------------- preemption
+
+
+def _is_preempt(each: checked.Rule) -> bool:
+    return isinstance(each, checked.PreemptRule)
+
+
+def _is_stricter_preempt(strict: checked.Rule, weak: checked.Rule) -> bool:
+    if not isinstance(strict, checked.PreemptRule) or not isinstance(weak, checked.PreemptRule):
+        return False
+    if strict.victims is None:
+        return True
+    if weak.victims is None or not (strict.victims.kind == weak.victims.kind == "where"):
+        return False
+    if strict.on_missing == "allow" and strict.victims.compared != weak.victims.compared:
+        return False  # a pod without the value is restricted by the weak rule alone
+    every_pod = checked_selector.EVERY_POD
+    return pod_selections.is_selection_within(strict.victims, every_pod, weak.victims, every_pod)
+
+
+def _is_protect(each: checked.Rule) -> bool:
+    return isinstance(each, checked.ProtectRule)
+
+
+def _is_same_protection(strict: checked.Rule, weak: checked.Rule) -> bool:
+    return isinstance(strict, checked.ProtectRule) and isinstance(weak, checked.ProtectRule)
+
+
 _KINDS: Sequence[
     tuple[Callable[[checked.Rule], bool], Callable[[checked.Rule, checked.Rule], bool]]
-] = ((_is_required, _is_stricter_affinity), (_is_plain_reject, _is_stricter_reject))
+] = (
+    (_is_required, _is_stricter_affinity),
+    (_is_plain_reject, _is_stricter_reject),
+    (_is_preempt, _is_stricter_preempt),
+    (_is_protect, _is_same_protection),
+)
 """The kinds of rules that are compared with each other, each with its comparison."""
 
 RULE = rule.LintRule("PS204", diagnostics.Severity.WARNING, _find_violations)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from policysched.lang.checked import checked, checked_selector
+from policysched.lang.checked import checked
 from policysched.lang.diagnostics import diagnostics
 from policysched.lint import rule, rule_input
-from policysched.lint.sets import selector_sets
+from policysched.lint.sets import pod_selections
 
 _MAX_PAIRS = 4_096
 """The maximum number of comparisons for each policy; generated policies could take minutes."""
@@ -49,7 +49,7 @@ def _compare_affinities(
     for each in near:
         assert isinstance(each, checked.PodAffinityRule)  # noqa: S101 - narrows the type
         is_same_topology = each.topology_key == away.topology_key
-        if is_same_topology and _is_selection_within(
+        if is_same_topology and pod_selections.is_selection_within(
             each.pods, policy.scope, away.pods, other.scope
         ):
             yield diagnostics.Diagnostic(
@@ -65,41 +65,6 @@ def _compare_affinities(
                 ),
                 help="use another topologyKey in one of them, or make one `preferred`",
             )
-
-
-def _is_selection_within(
-    narrow: checked_selector.PodSelection,
-    narrow_scope: checked_selector.PolicyPodScope,
-    wide: checked_selector.PodSelection,
-    wide_scope: checked_selector.PolicyPodScope,
-) -> bool:
-    """Return whether the pods of `narrow` are certainly a subset of the pods of `wide`.
-
-    The incoming pod is in both scopes, so `self` of either rule selects pods in its namespace.
-    """
-    if not set(wide.match_label_keys) <= set(narrow.match_label_keys):
-        return False
-    if not set(wide.mismatch_label_keys) <= set(narrow.mismatch_label_keys):
-        return False
-    if narrow.namespaces != wide.namespaces or not set(wide.compared) <= set(narrow.compared):
-        return False
-    if "sameWorkload" in {narrow.kind, wide.kind}:
-        return narrow.kind == wide.kind
-    is_limited = wide.kind == "self" and wide_scope.namespaces is not None
-    if is_limited and wide.namespaces is not None:
-        return False
-    narrow_pods, wide_pods = (
-        _get_pod_selector(narrow, narrow_scope),
-        _get_pod_selector(wide, wide_scope),
-    )
-    is_possible = not selector_sets.can_never_match_together(narrow_pods)
-    return is_possible and selector_sets.does_selector_imply(narrow_pods, wide_pods)
-
-
-def _get_pod_selector(
-    pods: checked_selector.PodSelection, scope: checked_selector.PolicyPodScope
-) -> checked_selector.Selector:
-    return scope.where if pods.selector is None else pods.selector
 
 
 RULE = rule.LintRule("PS212", diagnostics.Severity.ERROR, _find_violations)

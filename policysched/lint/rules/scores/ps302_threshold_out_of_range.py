@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping
 
 from policysched import amounts
-from policysched.lang.checked import checked, checked_expr
+from policysched.lang.checked import checked, checked_expr, rule_parts
 from policysched.lang.diagnostics import diagnostics
 from policysched.lint import rule, rule_input
 from policysched.lint.sets import ranges
@@ -16,7 +16,7 @@ def _find_violations(about: rule_input.LintInput) -> Iterator[diagnostics.Diagno
     metrics = {metric.key: metric for metric in about.program.metrics}
     for policy in about.program.policies:
         for each in policy.rules:
-            for expr in checked.list_rule_expressions(each):
+            for expr in rule_parts.list_rule_expressions(each):
                 for part in checked_expr.walk_expressions(expr):
                     if isinstance(part, checked_expr.Compare):
                         yield from _diagnose_constant_comparison(part, metrics)

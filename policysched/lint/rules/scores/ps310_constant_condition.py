@@ -6,7 +6,7 @@ import itertools
 import math
 from collections.abc import Iterator
 
-from policysched.lang.checked import checked, checked_expr
+from policysched.lang.checked import checked_expr, rule_parts
 from policysched.lang.diagnostics import diagnostics
 from policysched.lint import rule, rule_input
 from policysched.lint.sets import ranges, rule_conditions
@@ -18,7 +18,7 @@ def _find_violations(about: rule_input.LintInput) -> Iterator[diagnostics.Diagno
     metrics = {metric.key: metric for metric in about.program.metrics}
     for policy in about.program.policies:
         for each in policy.rules:
-            for expr in checked.list_rule_expressions(each):
+            for expr in rule_parts.list_rule_expressions(each):
                 for part in _find_constant_parts(expr, metrics):
                     if not _is_metric_against_constant(part):
                         yield _make_finding(about, part, metrics)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from policysched.lang import source
-from policysched.lang.checked import checked, checked_expr
+from policysched.lang.checked import checked_expr, rule_parts
 from policysched.lang.diagnostics import diagnostics
 from policysched.lint import rule, rule_input
 from policysched.lint.rule_support import operand_removal
@@ -18,7 +18,7 @@ def _find_violations(about: rule_input.LintInput) -> Iterator[diagnostics.Diagno
     metrics = {metric.key: metric for metric in about.program.metrics}
     for policy in about.program.policies:
         for each in policy.rules:
-            for expr in checked.list_rule_expressions(each):
+            for expr in rule_parts.list_rule_expressions(each):
                 for part in checked_expr.walk_expressions(expr):
                     if isinstance(part, checked_expr.And | checked_expr.Or):
                         yield from _diagnose_redundant_operands(about, part, metrics)
