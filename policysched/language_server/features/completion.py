@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from policysched.lang.diagnostics import diagnostics
 from policysched.lang.words import syntax_words, vocabulary
-from policysched.language_server.features import completion_words, proposals
+from policysched.language_server.features import completion_words, proposals, query_proposals
 from policysched.language_server.project import programs
 from policysched.language_server.words import cursor_contexts, word_docs
 
@@ -52,7 +52,7 @@ def _list_proposals(
         case "comment":
             yield from _propose_codes_to_ignore(program, text, offset)
         case "query":
-            yield from completion_words.propose_query_words(program, text, context.start)
+            yield from query_proposals.propose_query_words(program, text, context.start)
         case "string":
             yield from completion_words.propose_string_content(program, context)
         case _:
