@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 from policysched import units
 
 _BINARY = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
 _DECIMAL = ("", "k", "M", "G", "T", "P", "E")
+_TIME_UNITS = ((86400, "d"), (3600, "h"), (60, "m"), (1, "s"))
 _MANY = 100.0
 """Values of at least this are formatted without decimals."""
 
@@ -47,11 +49,22 @@ def format_policy_amount(value: float, unit: units.Unit) -> str:
     return f"{_format_six_digits(100 * value)}%" if unit.is_ratio else format_amount(value, unit)
 
 
+def format_duration(seconds: float) -> str:
+    """Return a duration in the notation of policies, in whole seconds: `1h30m`, `10m5s`."""
+    whole = math.floor(seconds)
+    parts = []
+    for size, letter in _TIME_UNITS:
+        count, whole = divmod(whole, size)
+        if count:
+            parts.append(f"{count}{letter}")
+    return "".join(parts) or "0s"
+
+
 def format_age(seconds: float) -> str:
     """Return an age in its two largest units: `21s`, `4m10s`, `3h`, `2d`."""
     whole = max(0, round(seconds))
     parts = []
-    for size, letter in ((86400, "d"), (3600, "h"), (60, "m"), (1, "s")):
+    for size, letter in _TIME_UNITS:
         count, whole = divmod(whole, size)
         if count:
             parts.append(f"{count}{letter}")

@@ -75,6 +75,12 @@ def _changed(struct: _StructT, **changes: Any) -> _StructT:
     return msgspec.structs.replace(struct, **changes)
 
 
+def format_moment(after_seconds: float) -> str:
+    """Return the time so many seconds after EPOCH, in the form of the API server."""
+    time = EPOCH + datetime.timedelta(seconds=after_seconds)
+    return time.isoformat().replace("+00:00", "Z")
+
+
 # --- pods ----------------------------------------------------------------------------------------
 
 
@@ -122,6 +128,16 @@ class PodBuilder:
     def terminating(self, since: str = "2026-01-05T11:59:00Z") -> PodBuilder:
         """Set the deletion timestamp."""
         return self.meta(deletion_timestamp=since)
+
+    def created(self, after_seconds: float) -> PodBuilder:
+        """Set the time of creation, in seconds after EPOCH."""
+        return self.meta(creation_timestamp=format_moment(after_seconds))
+
+    def tried(self, after_seconds: float | None, reason: str = "Unschedulable") -> PodBuilder:
+        """Add the condition that a scheduler tried the pod in vain first at this time."""
+        since = None if after_seconds is None else format_moment(after_seconds)
+        condition = objects.Condition("PodScheduled", "False", reason, "", since)
+        return self.status(conditions=(condition,))
 
     # containers
 
@@ -378,6 +394,11 @@ class NodeBuilder:
     def declares(self, *features: str) -> NodeBuilder:
         """Set what the kubelet can do."""
         return self._status(declared_features=features)
+
+    def created(self, after_seconds: float) -> NodeBuilder:
+        """Set the time of creation, in seconds after EPOCH."""
+        metadata = _changed(self.node.metadata, creation_timestamp=format_moment(after_seconds))
+        return self._with(metadata=metadata)
 
     def condition(self, kind: str, status: str) -> NodeBuilder:
         """Set the status of a condition such as `Ready`."""

@@ -6,7 +6,7 @@ import dataclasses
 import datetime
 from collections.abc import Iterable, Mapping, Sequence
 
-from policysched.cluster import metric_needs, snapshot
+from policysched.cluster import elapsed_time, metric_needs, snapshot
 from policysched.cluster.pods import shape_projection
 from policysched.compiler import (
     metric_parts,
@@ -21,7 +21,7 @@ from policysched.compiler import (
 from policysched.compiler.pods import pod_reads, scope
 from policysched.compiler.rules import base, outage_hold, tolerate
 from policysched.framework import interface, profile
-from policysched.lang.checked import checked
+from policysched.lang.checked import checked, elapsed_times, rule_parts
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -56,6 +56,7 @@ class CompiledPolicies:
         timetables: when rules begin and cease to act.
         shadows: what `mode shadow` asks to be decided beside.
         projection: what rules read of pods, of all profiles: pods repel those of others.
+        time_bounds: times of pods and nodes at which answers change, those of shadow policies too.
     """
 
     name: str | None
@@ -69,6 +70,7 @@ class CompiledPolicies:
     timetables: tuple[scope.Timetable, ...]
     shadows: tuple[CompiledShadow, ...] = ()
     projection: shape_projection.PodFieldsRead | None = None
+    time_bounds: elapsed_time.TimeBounds = elapsed_time.NO_BOUNDS
 
     def next_change(self, now: datetime.datetime) -> datetime.datetime | None:
         """Return when a rule next begins or ceases to act: pods it rejected deserve a retry."""
@@ -200,6 +202,21 @@ def _compile(
         metrics=here.metrics if here else (),
         timetables=_timetables((*filters, *scores, *others)),
         projection=pod_reads.projection(p for each in program.profiles for p in each.policies),
+        time_bounds=_time_bounds(here.policies if here else ()),
+    )
+
+
+def _time_bounds(policies: Iterable[checked.CheckedPolicy]) -> elapsed_time.TimeBounds:
+    exprs = [
+        expr
+        for policy in policies
+        for rule in policy.rules
+        for expr in rule_parts.list_rule_expressions(rule)
+    ]
+    return elapsed_time.TimeBounds(
+        waiting=elapsed_times.list_time_bounds(exprs, "waiting"),
+        pod_age=elapsed_times.list_time_bounds(exprs, "podAge"),
+        node_age=elapsed_times.list_time_bounds(exprs, "nodeAge"),
     )
 
 

@@ -14,7 +14,7 @@ from policysched import amounts, units
 from policysched.cluster import snapshot
 from policysched.cluster.objects import node_texts, objects
 from policysched.cluster.pods import pod_shape
-from policysched.compiler import evidence, lowering
+from policysched.compiler import evidence, lowering, time_evidence
 from policysched.compiler.nodes import node_masks
 from policysched.compiler.pods import pod_evidence, pod_values
 from policysched.framework import cycle_state
@@ -26,8 +26,13 @@ class _OneNode(NamedTuple):
     """A view of one node, and the pod whose condition is explained."""
 
     node: snapshot.NodeView
-    shape: pod_shape.PodShape
+    pod: pod_shape.PodInfo
     state: cycle_state.CycleState
+
+    @property
+    def shape(self) -> pod_shape.PodShape:
+        """The shape of the pod."""
+        return self.pod.shape
 
 
 class ConditionEvidence:
@@ -40,10 +45,10 @@ class ConditionEvidence:
         self._lower = functools.cache(lower.lower)
 
     def on_node(
-        self, node: snapshot.NodeView, shape: pod_shape.PodShape, state: cycle_state.CycleState
+        self, node: snapshot.NodeView, pod: pod_shape.PodInfo, state: cycle_state.CycleState
     ) -> list[str]:
         """Return the parts that make the condition true or unknown on the only node of a view."""
-        one = _OneNode(node, shape, state)
+        one = _OneNode(node, pod, state)
         return list(dict.fromkeys(self._parts(self._condition, True, one)))
 
     def _parts(
@@ -61,7 +66,8 @@ class ConditionEvidence:
             case checked_expr.Not(operand=operand):
                 yield from self._parts(operand, not wanted, one)
             case checked_expr.Compare() if not evidence.is_bound_of_metric(expr):
-                yield self._comparison(expr, one)
+                elapsed = time_evidence.describe_comparison(expr, one.pod, one.node)
+                yield self._comparison(expr, one) if elapsed is None else elapsed
             case checked_expr.NodeMatch(selector=selector):
                 yield from selector_parts(selector, wanted=wanted, node=one.node)
             case checked_expr.NodeLabelIsPodValue():

@@ -129,6 +129,7 @@ def _leaf_name(
     | checked_expr.PodRequests
     | checked_expr.PodLimits
     | checked_expr.PodPriority
+    | checked_expr.ElapsedTime
     | checked_expr.NodeLabelNumber
     | checked_expr.PlacedPodCount,
 ) -> str:
@@ -145,6 +146,8 @@ def _leaf_name(
             return f"limits {resource}"
         case checked_expr.PodPriority():
             return "priority"
+        case checked_expr.ElapsedTime(kind=kind):
+            return kind
         case checked_expr.NodeLabelNumber(key=key):
             return f"{expr.of} {key} as a number"
         case checked_expr.PlacedPodCount(text=text):

@@ -40,7 +40,8 @@ def own_reads(expr: checked_expr.TypedExpr) -> interface.Reads:
         case checked_expr.PlacedPodCount():
             return _NODE | interface.Reads.PODS
         case (
-            checked_expr.NodeLabelNumber()
+            checked_expr.ElapsedTime(kind="nodeAge")
+            | checked_expr.NodeLabelNumber()
             | checked_expr.NodeMatch()
             | checked_expr.NodeLabelIsPodValue()
         ):
@@ -50,6 +51,7 @@ def own_reads(expr: checked_expr.TypedExpr) -> interface.Reads:
             | checked_expr.PodRequests()
             | checked_expr.PodLimits()
             | checked_expr.PodPriority()
+            | checked_expr.ElapsedTime()
             | checked_expr.PodMatch()
             | checked_expr.ArithmeticOperation()
             | checked_expr.NumberFunctionCall()

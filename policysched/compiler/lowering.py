@@ -14,11 +14,11 @@ from policysched.cluster.objects import node_texts
 from policysched.cluster.pods import pod_requests, pod_shape
 from policysched.compiler import evidence, inputs, program
 from policysched.compiler.metrics import added_load, metric_samples, outages, readings
-from policysched.compiler.nodes import label_numbers, node_masks
+from policysched.compiler.nodes import label_numbers, node_creation, node_masks
 from policysched.compiler.pods import counted_pods, pod_predicates, pod_sets, pod_values
 from policysched.framework import cycle_state
 from policysched.kernels import programs
-from policysched.lang.checked import checked, checked_expr
+from policysched.lang.checked import checked, checked_expr, elapsed_times
 from policysched.plugins.kernels import domains
 
 _AMOUNTS = MappingProxyType(
@@ -131,6 +131,9 @@ class ExpressionWriter:
             case checked_expr.ValueWithFallback(value=value, fallback=fallback):
                 return emit(programs.ELSE, self.write(value), self.write(fallback))
             case checked_expr.Compare(comparator=comparator, left=left, right=right):
+                bound = elapsed_times.find_time_bound(expr)
+                if bound is not None and bound.kind == "nodeAge":
+                    return self._node_age(bound)
                 return emit(_COMPARISONS[comparator], self.write(left), self.write(right))
             case checked_expr.And(operands=operands):
                 return self._chain(programs.AND, operands)
@@ -158,6 +161,7 @@ class ExpressionWriter:
         | checked_expr.PodRequests
         | checked_expr.PodLimits
         | checked_expr.PodPriority
+        | checked_expr.ElapsedTime
         | checked_expr.NodeLabelNumber
         | checked_expr.PlacedPodCount
         | checked_expr.NodeMatch
@@ -180,6 +184,8 @@ class ExpressionWriter:
                 return self._input(expr, inputs.NodeMatchInput(node_masks.lower(selector)))
             case checked_expr.NodeLabelIsPodValue():
                 return self._label_comparison(expr)
+            case checked_expr.ElapsedTime(kind="nodeAge"):
+                return self._age()
             case checked_expr.PlacedPodCount():
                 return self.draft.emit_count(self._counters.compile(expr))
             case _:
@@ -187,10 +193,28 @@ class ExpressionWriter:
 
     def _label_comparison(self, expr: checked_expr.NodeLabelIsPodValue) -> int:
         """Compare the number of the node's label with the number of the pod's value."""
-        self.draft.reads_label_ids = True
+        self.draft.binds_again = True
         label = self._input(expr.key, inputs.NodeLabelIdInput(expr.key))
         wanted = self.draft.emit_pod_constant(pod_values.make_label_id_reader(expr))
         return self.draft.emit(programs.EQUAL, label, wanted)
+
+    def _age(self) -> int:
+        """Compute the age of the node now; results are not kept beyond this moment."""
+        created = self._input("created", node_creation.NodeCreationInput())
+        moment = self.draft.emit_pod_constant(node_creation.make_moment_reader(0))
+        age = self.draft.emit(programs.SUBTRACT, moment, created)
+        return self.draft.emit(programs.MAXIMUM, self.draft.emit_constant(0.0), age)
+
+    def _node_age(self, bound: elapsed_times.TimeBound) -> int:
+        """Compare the creation of the node with that of nodes that just reach the age."""
+        if bound.seconds <= 0:  # no age is negative, not even one that is unknown
+            return self.draft.emit_constant(float(bound.holds_after))
+        self.draft.binds_again = True
+        created = self._input("created", node_creation.NodeCreationInput())
+        self.draft.age_bounds.append((self.draft.code[-1][2], bound.seconds))
+        moment = self.draft.emit_pod_constant(node_creation.make_moment_reader(bound.seconds))
+        has_reached = self.draft.emit(programs.LESS_OR_EQUAL, created, moment)
+        return has_reached if bound.holds_after else self.draft.emit(programs.NOT, has_reached)
 
     def _metric(self, ref: checked_expr.MetricRef) -> int:
         samples = self._metrics.samples(ref)
@@ -213,6 +237,7 @@ def _make_pod_constant(
     expr: checked_expr.PodRequests
     | checked_expr.PodLimits
     | checked_expr.PodPriority
+    | checked_expr.ElapsedTime
     | checked_expr.PodMatch,
 ) -> program.PodConstant:
     """Return the function that computes a field of the incoming pod."""
@@ -223,6 +248,10 @@ def _make_pod_constant(
             return lambda shape, _: _get_limit(shape, resource)
         case checked_expr.PodPriority():
             return lambda shape, _: float(shape.priority)
+        case checked_expr.ElapsedTime(kind="waiting"):
+            return lambda shape, _: float(shape.times.waiting_seconds)
+        case checked_expr.ElapsedTime():
+            return lambda shape, _: float(shape.times.age_seconds)
         case checked_expr.PodMatch(selector=selector):
             matches = pod_predicates.lower(selector)
             return lambda shape, _: float(matches(shape))

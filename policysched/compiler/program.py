@@ -19,6 +19,7 @@ from policysched.cluster.columns import columns
 from policysched.cluster.pods import pod_shape
 from policysched.compiler import inputs
 from policysched.compiler.metrics import metric_samples
+from policysched.compiler.nodes import node_creation
 from policysched.compiler.pods import counted_pods
 from policysched.framework import cycle_state
 from policysched.kernels import programs
@@ -75,7 +76,9 @@ class Program:
         self._amounts = tuple(draft.amounts)
         self._counts = tuple(instruction for instruction, _ in draft.counts)
         self._samples = tuple(draft.samples)
-        self._reads_label_ids = draft.reads_label_ids
+        self._age_input = draft.age_bounds[0][0] if draft.age_bounds else None
+        self._ages_seconds = tuple({seconds for _, seconds in draft.age_bounds})
+        self._binds_again = draft.binds_again
         self._registers = np.zeros((max(draft.register_count, 1), programs.BLOCK))
         self._key = f"program {next(_numbers)}"
         self._valid_until: datetime.datetime | None = None
@@ -120,10 +123,17 @@ class Program:
         return self._run(bound, nodes.row_numbers, np.arange(len(nodes)), values)
 
     def _refresh(self, snap: snapshot.Snapshot, state: cycle_state.CycleState) -> None:
-        """Bring the inputs up to date; `state` learns when a sample that counts becomes stale."""
+        """Bring the inputs up to date; `state` learns when they change by the time alone.
+
+        That is when a sample that counts becomes stale, or a node reaches an age.
+        """
         version = self._table.refresh(snap)
-        if version != self.version:
+        is_over = self._valid_until is not None and snap.now >= self._valid_until
+        if version != self.version or is_over:
             ends = [samples.current(snap).valid_until for samples in self._samples]
+            if self._age_input is not None:
+                created = self._table.values[self._age_input, : snap.size]
+                ends.append(node_creation.find_next_change(created, self._ages_seconds, snap.now))
             self._valid_until = min((end for end in ends if end is not None), default=None)
             self.version = version
         if self._valid_until is not None:
@@ -166,7 +176,7 @@ class Program:
     def _is_current(self, bound: _Bound, snap: snapshot.Snapshot) -> bool:
         """Return whether the constants and columns of `bound` are those of the cluster."""
         is_same = bound.nodes is snap.nodes and bound.resource_count == len(snap.nodes.resources)
-        return is_same and (not self._reads_label_ids or bound.version == self.version)
+        return is_same and (not self._binds_again or bound.version == self.version)
 
     def _bind(self, shape: pod_shape.PodShape, snap: snapshot.Snapshot) -> _Bound:
         """Return the program with the constants of a shape."""
@@ -195,7 +205,9 @@ class ProgramDraft:
         amounts: (number of the instruction, resource) of loads whose column is not known yet.
         counts: (number of the instruction, counted pods) of inputs whose number is not known yet.
         samples: metrics that the program reads.
-        reads_label_ids: whether constants depend on how columns of labels number their values.
+        binds_again: whether constants depend on nodes: on how columns of labels number their
+            values, or on the ages of nodes.
+        age_bounds: (number of the input with the creation of nodes, age in seconds).
         register_count: G.
         result_count: E.
     """
@@ -208,7 +220,8 @@ class ProgramDraft:
         self.amounts: list[tuple[int, str]] = []
         self.counts: list[tuple[int, counted_pods.CountedPods]] = []
         self.samples: list[metric_samples.MetricSamples] = []
-        self.reads_label_ids = False
+        self.binds_again = False
+        self.age_bounds: list[tuple[int, int]] = []
         self.register_count = 0
         self.result_count = 0
 

@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from policysched.cluster import snapshot
+from policysched.cluster import elapsed_time, snapshot
 from policysched.cluster.columns import columns
 from policysched.cluster.metrics import metric_table
 from policysched.cluster.objects import objects
 from policysched.cluster.pods import pod_shape
 from policysched.compiler import rule_changes
-from policysched.compiler.rules import outage_hold
+from policysched.compiler.rules import outage_hold, reject
 from policysched.framework import cycle_state, events, interface, profile, status
 from policysched.plugins import names
 from policysched.plugins.shared import event_hints, memo
@@ -119,6 +119,10 @@ class PolicyEvents:
                 resource.UNSCHEDULED_POD, action.UPDATE, event_hints.after_own_shape_change
             ),
             event_hints.make_event_registration(
+                resource.UNSCHEDULED_POD, action.AGE, self._after_pod_age
+            ),
+            event_hints.make_event_registration(resource.NODE, action.AGE, self._after_node_age),
+            event_hints.make_event_registration(
                 resource.NAMESPACE, action.ALL, self._after_namespace_change
             ),
             event_hints.make_event_registration(resource.POLICY, action.ALL),
@@ -195,6 +199,51 @@ class PolicyEvents:
         if snap is None:
             return events.QueueingHint.QUEUE
         return event_hints.choose_queueing_hint(bool(self._passing(pod, snap).any()))
+
+    def _after_pod_age(
+        self, pod: pod_shape.PodInfo, old: events.ClusterObject, new: events.ClusterObject
+    ) -> events.QueueingHint:
+        """Queue when a node passes all rules that did not before a time of the pod grew."""
+        snap = self._now()
+        if snap is None or not isinstance(old, pod_shape.PodInfo):
+            return events.QueueingHint.QUEUE
+        opened = self._passing(pod, snap) & ~self._passing(old, snap)
+        return event_hints.choose_queueing_hint(bool(opened.any()))
+
+    def _after_node_age(
+        self, pod: pod_shape.PodInfo, old: events.ClusterObject, new: events.ClusterObject
+    ) -> events.QueueingHint:
+        """Queue when a node passes all rules that may not have passed one while it was younger."""
+        snap = self._now()
+        if snap is None or not isinstance(new, objects.Node):
+            return events.QueueingHint.QUEUE
+        row = snap.nodes.row_of.get(new.name)
+        if row is None or not self._passing(pod, snap)[row]:
+            return events.QueueingHint.SKIP
+        was_rejected = any(
+            self._rejected_younger(rule, pod.shape, new, snap)
+            for rule in self._acting(pod.shape, snap)
+            if isinstance(rule, reject.Reject)
+        )
+        return event_hints.choose_queueing_hint(was_rejected)
+
+    def _rejected_younger(
+        self,
+        rule: reject.Reject,
+        shape: pod_shape.PodShape,
+        node: objects.Node,
+        snap: snapshot.Snapshot,
+    ) -> bool:
+        """Return whether a rule may have rejected a node before it reached an age."""
+        for reached_seconds in elapsed_time.list_age_changes(node.metadata, rule.node_ages):
+            before = datetime.datetime.fromtimestamp(reached_seconds - 1, datetime.UTC)
+            if reached_seconds > snap.now_seconds:
+                continue
+            if rule.reads != interface.Reads.NODE:
+                return True
+            if rule.rejects_elsewhere(self._alone(node, snap, before), shape):
+                return True
+        return False
 
     # --- the cluster now -------------------------------------------------------------------------
 
@@ -286,7 +335,7 @@ class PolicyEvents:
         after: objects.Node,
     ) -> bool:
         """Return whether a node that passes now may have been rejected as it was before."""
-        alone = self._alone(before, snap)
+        alone = self._alone(before, snap, snap.now)
         for rule in self._acting(pod.shape, snap):
             if not rule_changes.reads_node_change(rule, before, after):
                 continue
@@ -297,16 +346,17 @@ class PolicyEvents:
                 return True
         return False
 
-    def _alone(self, node: objects.Node, snap: snapshot.Snapshot) -> snapshot.NodeView:
-        """Return a view of a node that is no longer in the cluster as it was.
+    def _alone(
+        self, node: objects.Node, snap: snapshot.Snapshot, now: datetime.datetime
+    ) -> snapshot.NodeView:
+        """Return a view of a node that is no longer in the cluster as it was, at a time.
 
         Of the rest of the cluster, its snapshot has the labels of namespaces.
         """
         known, view = self._former_node
-        if known is not node or view is None:
+        if known is not node or view is None or view.snapshot.now != now:
             alone = columns.NodeColumns()
             alone.set_node(node)
-            now = datetime.datetime.min.replace(tzinfo=datetime.UTC)
             view = snapshot.Snapshot(
                 alone, snap.counts, metric_table.MetricTable(), now
             ).view_all_rows()

@@ -14,7 +14,7 @@ from typing import Literal
 import msgspec
 
 from policysched import clock as clocks
-from policysched.cluster import snapshot
+from policysched.cluster import elapsed_time, snapshot
 from policysched.cluster.metrics import metric_windows
 from policysched.cluster.objects import objects
 from policysched.cluster.pods import pod_shape
@@ -64,8 +64,10 @@ class PodTrials:
         """Start the time limit for `info`, which must not be placed in the cluster."""
         self.only_node = only_node
         self.decider = decider
-        self.info = info
         self.framework = decider.choice.require_framework(info)
+        self.info = info
+        if self.framework.time_bounds.is_of_pods:  # some edits change a bound
+            self.info = _place_exactly(info, self.take_snapshot().now_seconds)
         self.count = 0
         self._clock = clock
         self._limits = limits or TrialLimits()
@@ -192,3 +194,9 @@ def replace_node_texts(
     left = {key: value for key, value in changed.items() if value is not None}
     metadata = msgspec.structs.replace(node.metadata, **{field: left})
     return msgspec.structs.replace(node, metadata=metadata)
+
+
+def _place_exactly(info: pod_shape.PodInfo, now_seconds: float) -> pod_shape.PodInfo:
+    """Return the pod with a shape that has its times at `now_seconds`, not only the bounds."""
+    times = elapsed_time.measure_times(info.pod, info.first_try_seconds, now_seconds)
+    return pod_shape.PodInfo(info.pod, info.shape.at_times(times), info.noted_try_seconds)

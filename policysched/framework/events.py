@@ -33,6 +33,9 @@ class ActionType(enum.Flag):
     UPDATE_POD_SCHEDULING_GATES_ELIMINATED = enum.auto()
     UPDATE_OTHER = enum.auto()
     """A change of anything else: storage objects, namespaces, metrics, policies."""
+    AGE = enum.auto()
+    """A node or waiting pod reached an age, or a pod a waiting time, with which policies compare.
+    The object is the same, so this is part of neither UPDATE nor ALL."""
     UPDATE = (
         UPDATE_NODE_ALLOCATABLE
         | UPDATE_NODE_LABEL
@@ -100,6 +103,10 @@ def _format_label(event: ClusterEvent) -> str:
 
 FORCE_ACTIVATE = ClusterEvent(EventResource.WILDCARD, ActionType.ALL)
 """Matches every registration: the flush of pods that waited long, or a new policy."""
+
+
+POD_AGE = ClusterEvent(EventResource.UNSCHEDULED_POD, ActionType.AGE)
+NODE_AGE = ClusterEvent(EventResource.NODE, ActionType.AGE)
 
 
 class QueueingHint(enum.Enum):

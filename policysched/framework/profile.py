@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Mapping
 
-from policysched.cluster import snapshot
+from policysched.cluster import elapsed_time, snapshot
 from policysched.cluster.objects import objects
 from policysched.cluster.pods import pod_shape, shape_projection
 from policysched.framework import interface, preemption_limits
@@ -36,6 +36,7 @@ class Profile:
         policy_hash: identifies the policy text, "" without policies.
         policies: names of the policies in force, for events and logs.
         preemption_limits: what policies forbid preemption; None if they say nothing about it.
+        time_bounds: times of pods and nodes at which answers of policies change.
         projection: what plugins of this package read of pods, so that shapes that differ in nothing
             of it share answers; None where only equal pods do.
     """
@@ -48,4 +49,5 @@ class Profile:
     policy_hash: str = ""
     policies: tuple[str, ...] = ()
     preemption_limits: preemption_limits.PreemptionLimits | None = None
+    time_bounds: elapsed_time.TimeBounds = elapsed_time.NO_BOUNDS
     projection: shape_projection.PodFieldsRead | None = None

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 
+from policysched.cluster import elapsed_time
 from policysched.cluster.pods import pod_shape
 
 
@@ -18,6 +20,10 @@ class QueuedPodInfo:
         unschedulable_count: attempts that ended unschedulable; drives the backoff.
         consecutive_errors: attempts that ended in an error, since the last that did not.
         initial_attempt_seconds: when its first attempt began, None before.
+        first_try_seconds: wall-clock time of its first attempt by this process, in whole seconds
+            since 1970; None before, and as long as no policy reads times of pods.
+        looked_at_seconds: wall-clock time at which `info` was given its shape: that of the last
+            attempt, or that of the last bound of policies that the pod's times have reached.
         backoff_until_seconds: when backoff ends, 0 for none.
         unschedulable_plugins: plugins that rejected it in the last attempt.
         pending_plugins: those among them that answered PENDING.
@@ -35,6 +41,8 @@ class QueuedPodInfo:
     unschedulable_count: int = 0
     consecutive_errors: int = 0
     initial_attempt_seconds: float | None = None
+    first_try_seconds: int | None = None
+    looked_at_seconds: float = 0.0
     backoff_until_seconds: float = 0.0
     unschedulable_plugins: set[str] = dataclasses.field(default_factory=set)
     pending_plugins: set[str] = dataclasses.field(default_factory=set)
@@ -42,6 +50,20 @@ class QueuedPodInfo:
     was_woken_by_placed_pods: bool = False
     was_nominated: bool = False
     reported: tuple[str, str] = ("", "")
+
+    def begin_attempt(self, bounds: elapsed_time.TimeBounds, now_seconds: float) -> None:
+        """Give the pod the shape that it has in an attempt, as policies with `bounds` see it."""
+        if self.first_try_seconds is None:
+            self.first_try_seconds = math.floor(now_seconds)
+        self.looked_at_seconds = now_seconds
+        self.place_in_time(bounds)
+
+    def place_in_time(self, bounds: elapsed_time.TimeBounds) -> None:
+        """Give the pod the shape that it had when it was last looked at."""
+        if self.first_try_seconds is not None:
+            self.info = self.info.place_in_time(
+                bounds, self.looked_at_seconds, self.first_try_seconds
+            )
 
     @property
     def uid(self) -> str:

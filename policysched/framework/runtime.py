@@ -11,7 +11,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 import numpy.typing as npt
 
-from policysched.cluster import snapshot
+from policysched.cluster import elapsed_time, snapshot
 from policysched.cluster.pods import pod_shape
 from policysched.framework import (
     asking,
@@ -162,6 +162,11 @@ class Framework:
         msg = f"profile {self.profile.scheduler_name} has no QueueSort plugin"
         raise LookupError(msg)
 
+    @property
+    def time_bounds(self) -> elapsed_time.TimeBounds:
+        """The times of pods and nodes at which answers of policies change."""
+        return self.profile.time_bounds
+
     def events_to_register(self) -> dict[str, Sequence[events.ClusterEventWithHint]]:
         """Return what each plugin that can reject waits for; those that do not say, for everything.
 
@@ -218,6 +223,9 @@ class Framework:
         return self._choose(cycle, failures)
 
     def _begin(self, pod: pod_shape.PodInfo, snap: snapshot.Snapshot) -> cycles.Cycle:
+        bounds = self.profile.time_bounds
+        if bounds.waiting or bounds.pod_age:
+            pod = pod.place_in_time(bounds, snap.now_seconds, pod.noted_try_seconds)
         tolerations = self.profile.tolerations(pod.shape, snap)
         answers = self._kept.get(pod, tolerations, snap)
         state = cycle_state.CycleState(tolerations)
@@ -307,7 +315,7 @@ class Framework:
             message = "" if scores else self._explain_failure(cycle, outcome)
         best = sorted(snap.nodes.names[row] for row in scores.best_rows()) if scores else []
         return explanation.Explanation(
-            pod,
+            cycle.pod,
             gate=None if gate.is_success else gate,
             pre_filter=outcome.rejection,
             verdicts=verdicts,

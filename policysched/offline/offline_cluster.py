@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from policysched import clock as clocks
 from policysched import errors, quantity
 from policysched.cluster import cache as caches
+from policysched.cluster import elapsed_time
 from policysched.cluster.objects import objects, storage_objects, time_text
 from policysched.cluster.pods import pod_shape
 from policysched.inputs import cluster_file
@@ -45,8 +46,11 @@ def add_cluster_objects(
     found: cluster_file.ClusterObjects,
     where: str,
     annotation_keys: frozenset[str] = frozenset(),
+    bounds: elapsed_time.TimeBounds = elapsed_time.NO_BOUNDS,
 ) -> None:
-    """Add the objects of a file; `annotation_keys` are the pod annotations that policies read.
+    """Add the objects of a file.
+
+    Policies read the pod annotations `annotation_keys` and compare times with `bounds`.
 
     Raises:
         InputError: an object appears twice or has an invalid quantity.
@@ -60,7 +64,10 @@ def add_cluster_objects(
     for stored in storage_objects.API_VERSIONS:
         keys = (_make_object_key(item.metadata) for item in found.storage if type(item) is stored)
         _refuse_duplicates(where, stored.__name__, keys)
-    cluster.shapes = pod_shape.PodShapeCache(annotation_keys)
+    now_seconds = cluster.cache.snapshot().now_seconds
+    cluster.shapes = pod_shape.PodShapeCache(
+        annotation_keys, bounds=bounds, now_seconds=now_seconds
+    )
     for namespace in found.namespaces:
         cluster.cache.set_namespace(namespace.metadata.name, namespace.metadata.labels)
     for kind, owner in found.owners:

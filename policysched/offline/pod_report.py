@@ -45,7 +45,7 @@ def make_pod_pending(
     spec = msgspec.structs.replace(placed.pod.spec, node_name="")
     cluster.cache.remove_pod(placed)
     try:
-        yield pod_shape.PodInfo(msgspec.structs.replace(placed.pod, spec=spec), placed.shape)
+        yield cluster.shapes.make_pod_info(msgspec.structs.replace(placed.pod, spec=spec))
     finally:
         cluster.cache.add_pod(placed)
 

@@ -79,7 +79,9 @@ class DeciderFactory:
             handles.NoBinder(), cache.owners, storage=cache.storage, budgets=cache.budgets, rng=rng
         )
         profiles = policies.require_profiles(policies.make_profiles(self.policies, handle))
-        offline_cluster.add_cluster_objects(cluster, found, where, profiles.annotation_keys)
+        offline_cluster.add_cluster_objects(
+            cluster, found, where, profiles.annotation_keys, profiles.time_bounds
+        )
         cluster.cache.retain_needed_metric_data(profiles.metric_needs)
         for metric, samples in self.samples.items():
             cluster.cache.metrics.refresh(metric, samples)

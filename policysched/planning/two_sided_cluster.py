@@ -16,7 +16,7 @@ from typing import Final
 import msgspec
 
 from policysched.cluster import cache as caches
-from policysched.cluster import snapshot
+from policysched.cluster import elapsed_time, snapshot
 from policysched.cluster.objects import objects
 from policysched.cluster.pods import pod_shape
 from policysched.compiler import needs
@@ -106,7 +106,8 @@ class TwoSidedCluster:
         self.cluster = offline_cluster.make_empty_cluster(basis.now)
         old, new = self._make_profiles(basis.old.policies), self._make_profiles(basis.new.policies)
         keys = old.annotation_keys | new.annotation_keys
-        offline_cluster.add_cluster_objects(self.cluster, found, where, keys)
+        bounds = elapsed_time.join_bounds((old.time_bounds, new.time_bounds))
+        offline_cluster.add_cluster_objects(self.cluster, found, where, keys, bounds)
         self.cache.retain_needed_metric_data(needs.both(old.metric_needs, new.metric_needs))
         for metric, samples in basis.samples.items():
             self.cache.metrics.refresh(metric, samples)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import datetime
 import random
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -13,7 +14,7 @@ from policysched.lang import source
 from policysched.lang.checked import checked
 from policysched.lang.parsing import parser
 from policysched.lang.syntax import syntax, syntax_expr
-from policysched.lang.words import vocabulary
+from policysched.lang.words import numerals, vocabulary
 
 _KEY = re.compile(r"([a-z0-9.-]{1,63}/)?[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?")
 _VALUE = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?")
@@ -26,6 +27,7 @@ _WITHOUT_RANGE = 100.0
 _PRIORITIES = (0, 100)
 _SOME_VALUES = ("a", "b")
 """Values of labels that policies compare with each other, or use as topology."""
+_TIMES = vocabulary.ELAPSED_TIMES
 _MOST_NODES, _MOST_PLACED, _PODS = 6, 5, 3
 
 
@@ -43,6 +45,7 @@ class PolicyVocabulary:
         namespaces: the names of namespaces.
         metrics: the metrics with the ranges of their values.
         priorities: the priorities of pods, if rules are about preemption.
+        times_seconds: durations in expressions, if policies read how long pods wait or ages.
     """
 
     labels: dict[str, set[str]] = dataclasses.field(default_factory=dict)
@@ -54,6 +57,7 @@ class PolicyVocabulary:
     namespaces: set[str] = dataclasses.field(default_factory=set)
     metrics: dict[str, tuple[float, float]] = dataclasses.field(default_factory=dict)
     priorities: tuple[int, ...] = ()
+    times_seconds: set[float] = dataclasses.field(default_factory=set)
 
 
 def build_policy_vocabulary(
@@ -61,14 +65,27 @@ def build_policy_vocabulary(
 ) -> PolicyVocabulary:
     """Collect the words of policy texts from which clusters are generated."""
     found = PolicyVocabulary()
-    for text in texts:
-        for node in _walk_syntax_tree(parser.parse_policy_text(text).file):
-            _add_words_of_syntax_node(found, node)
+    nodes = [
+        each for text in texts for each in _walk_syntax_tree(parser.parse_policy_text(text).file)
+    ]
+    for node in nodes:
+        _add_words_of_syntax_node(found, node)
+    if any(isinstance(node, syntax_expr.Ref) and node.name.text in _TIMES for node in nodes):
+        found.times_seconds = {0.0, *_list_durations(nodes)}
     for metric in metrics:
         low = metric.low if metric.low is not None else 0.0
         high = metric.high if metric.high is not None else max(low, _WITHOUT_RANGE)
         found.metrics[metric.name] = (low, high)
     return found
+
+
+def _list_durations(nodes: Iterable[syntax_expr.SyntaxNode]) -> Iterator[float]:
+    """Yield the seconds of every literal that can be a duration."""
+    for node in nodes:
+        if isinstance(node, syntax_expr.Numeral):
+            literal = numerals.parse_numeral(node.text)
+            if literal is not None and literal.seconds is not None:
+                yield float(literal.seconds)
 
 
 def _walk_syntax_tree(node: object) -> Iterator[syntax_expr.SyntaxNode]:
@@ -135,16 +152,18 @@ def _add_function_words(
             pass
 
 
-def generate_test_suite(words: PolicyVocabulary, rng: random.Random) -> dict[str, Any]:
-    """Return nodes, pods, metrics and tests in the format of a test file."""
+def generate_test_suite(
+    words: PolicyVocabulary, rng: random.Random, now: datetime.datetime
+) -> dict[str, Any]:
+    """Return nodes, pods, metrics and tests at a time in the format of a test file."""
     names = [f"n{number}" for number in range(rng.randint(1, _MOST_NODES))]
-    pods = {f"p{number}": _generate_pod(words, rng) for number in range(_PODS)}
+    pods = {f"p{number}": _generate_pod(words, rng, now) for number in range(_PODS)}
     placed = {
-        f"q{number}": {**_generate_pod(words, rng), "node": rng.choice(names)}
+        f"q{number}": {**_generate_pod(words, rng, now), "node": rng.choice(names)}
         for number in range(rng.randint(0, _MOST_PLACED))
     }
     return {
-        "nodes": {name: _generate_node(words, rng) for name in names},
+        "nodes": {name: _generate_node(words, rng, now) for name in names},
         "metrics": {
             metric: {name: _generate_sample(low, high, rng) for name in names}
             for metric, (low, high) in sorted(words.metrics.items())
@@ -154,7 +173,9 @@ def generate_test_suite(words: PolicyVocabulary, rng: random.Random) -> dict[str
     }
 
 
-def _generate_node(words: PolicyVocabulary, rng: random.Random) -> dict[str, Any]:
+def _generate_node(
+    words: PolicyVocabulary, rng: random.Random, now: datetime.datetime
+) -> dict[str, Any]:
     taints = [each for each in sorted(words.taints) if rng.random() < 0.2]  # noqa: PLR2004 - most nodes have none
     by_key = {each.partition("=")[0] + each.rpartition(":")[2]: each for each in taints}
     cpu = rng.choice([0, 1, 4, 64])
@@ -162,6 +183,7 @@ def _generate_node(words: PolicyVocabulary, rng: random.Random) -> dict[str, Any
         "labels": _generate_labels(words.labels, rng),
         "cpu": cpu,
         "taints": list(by_key.values()),
+        **_generate_times(words, rng, now, ("created",)),
     }
     if words.annotations:
         node["annotations"] = _generate_labels(words.annotations, rng)
@@ -173,17 +195,34 @@ def _generate_node(words: PolicyVocabulary, rng: random.Random) -> dict[str, Any
     return node
 
 
-def _generate_pod(words: PolicyVocabulary, rng: random.Random) -> dict[str, Any]:
+def _generate_pod(
+    words: PolicyVocabulary, rng: random.Random, now: datetime.datetime
+) -> dict[str, Any]:
     pod: dict[str, Any] = {
         "namespace": rng.choice(["default", *sorted(words.namespaces)]),
         "labels": _generate_labels(words.labels, rng),
         "requests": {"cpu": rng.choice([0, "100m", 1])},
+        **_generate_times(words, rng, now, ("created", "firstTried")),
     }
     if words.owners:
         pod["owner"] = f"Job/{rng.choice(['other', *sorted(words.owners)])}"
     if words.priorities:
         pod["priority"] = rng.choice(words.priorities)
     return pod
+
+
+def _generate_times(
+    words: PolicyVocabulary, rng: random.Random, now: datetime.datetime, fields: tuple[str, ...]
+) -> dict[str, str]:
+    """Return some of the fields, with times at which answers of policies change, or nearly."""
+    if not words.times_seconds:
+        return {}
+    found = {}
+    for field in fields:
+        ago_seconds = rng.choice(sorted(words.times_seconds)) + rng.choice((-1, 0, 1))
+        if rng.random() < _OWN:
+            found[field] = (now - datetime.timedelta(seconds=ago_seconds)).isoformat()
+    return found
 
 
 def _generate_labels(words: Mapping[str, set[str]], rng: random.Random) -> dict[str, str]:

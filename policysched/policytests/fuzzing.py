@@ -9,6 +9,7 @@ canonical   `fmt` is idempotent, and the formatted text has the same meaning
 from __future__ import annotations
 
 import dataclasses
+import datetime
 import math
 import random
 from collections.abc import Callable, Iterator
@@ -16,6 +17,7 @@ from typing import Any, TypeAlias
 
 import yaml
 
+from policysched import clock as clocks
 from policysched import errors
 from policysched.inputs import policy_sources
 from policysched.lang import source
@@ -27,6 +29,7 @@ from policysched.policytests import suite as suites
 from policysched.profiles import policies
 
 Document: TypeAlias = dict[str, Any]
+_NOW = datetime.datetime(2026, 1, 5, 12, tzinfo=datetime.UTC)
 _WHOLE = 100.0
 _ROUNDING = 1e-6
 
@@ -67,7 +70,9 @@ def fuzz_policies(
     words = fuzz_clusters.build_policy_vocabulary(texts, policy_set.node_metrics)
     rng = random.Random(seed)
     for _ in range(count):
-        document = {**_copy_suite_header(suite), **fuzz_clusters.generate_test_suite(words, rng)}
+        head = _copy_suite_header(suite)
+        now = clocks.parse_time(head["now"]) or _NOW
+        document = {**head, **fuzz_clusters.generate_test_suite(words, rng, now)}
         for test in document["tests"]:
             test["schedulerName"] = rng.choice([each.name for each in policy_set.specs])
         problem = _find_cluster_problem(document, path, policy_set)
@@ -103,7 +108,7 @@ def _copy_suite_header(suite: suites.PolicyTestSuite) -> Document:
         for field in fields
         if suite.get_file_field(field) is not None
     }
-    return {"now": "2026-01-05T12:00:00+00:00", **head}
+    return {"now": _NOW.isoformat(), **head}
 
 
 def find_round_trip_problem(text: source.SourceText) -> str:

@@ -10,9 +10,10 @@ from policysched.inputs import cluster_file
 
 
 def make_pending_pod(pod: objects.Pod) -> objects.Pod:
-    """Return a copy of a pod without its node and status."""
+    """Return a copy of a pod without its node; its conditions say since when it waits."""
     spec = msgspec.structs.replace(pod.spec, node_name="")
-    return msgspec.structs.replace(pod, spec=spec, status=objects.PodStatus())
+    status = objects.PodStatus(conditions=pod.status.conditions)
+    return msgspec.structs.replace(pod, spec=spec, status=status)
 
 
 def make_pod_replicas(pod: objects.Pod, count: int) -> list[objects.Pod]:

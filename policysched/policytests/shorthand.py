@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import datetime
 import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeAlias
 
+from policysched import clock as clocks
 from policysched import quantity, spelling
 
 Object: TypeAlias = dict[str, Any]
@@ -72,6 +74,7 @@ def make_node(name: str, fields: Fields) -> Object:
             "name": name,
             "labels": labels,
             "annotations": fields.get("annotations", {}),
+            **_format_creation_time(fields),
         },
         "spec": {"taints": taints, "unschedulable": fields.get("unschedulable", False)},
         "status": {
@@ -132,6 +135,7 @@ def make_pod(name: str, fields: Fields) -> Object:
         "namespace": fields.get("namespace", "default"),
         "labels": fields.get("labels", {}),
         "annotations": fields.get("annotations", {}),
+        **_format_creation_time(fields),
     }
     if "owner" in fields:
         metadata["ownerReferences"] = [_parse_owner(fields["owner"])]
@@ -140,8 +144,39 @@ def make_pod(name: str, fields: Fields) -> Object:
         "kind": "Pod",
         "metadata": metadata,
         "spec": _make_pod_spec(fields),
-        "status": {"phase": "Running" if where else "Pending"},
+        "status": {
+            "phase": "Running" if where else "Pending",
+            "conditions": list(_list_conditions(fields)),
+        },
     }
+
+
+def _format_creation_time(fields: Fields) -> Object:
+    created = _format_time_at_field(fields, "created")
+    return {} if created is None else {"creationTimestamp": created}
+
+
+def _list_conditions(fields: Fields) -> Iterator[Object]:
+    """Yield the condition of a pod that has been tried without success."""
+    first_tried = _format_time_at_field(fields, "firstTried")
+    if first_tried is not None:
+        yield {
+            "type": "PodScheduled",
+            "status": "False",
+            "reason": "Unschedulable",
+            "lastTransitionTime": first_tried,
+        }
+
+
+def _format_time_at_field(fields: Fields, field: str) -> str | None:
+    """Return the time in a field as Kubernetes writes it; None without the field."""
+    if field not in fields:
+        return None
+    time = clocks.parse_time(str(fields[field]))
+    if time is None:
+        problem = f"`{fields[field]}` is not a time such as 2026-03-02T10:00:00+01:00"
+        raise ShorthandError((field,), problem)
+    return f"{time.astimezone(datetime.UTC):%Y-%m-%dT%H:%M:%SZ}"
 
 
 def _make_pod_spec(fields: Fields) -> Object:

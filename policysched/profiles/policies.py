@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from policysched import errors, spelling
-from policysched.cluster import metric_needs, snapshot
+from policysched.cluster import elapsed_time, metric_needs, snapshot
 from policysched.cluster.pods import shape_projection
 from policysched.config import config
 from policysched.framework import handles, preemptions, profile, runtime, shadow
@@ -257,6 +257,11 @@ class Profiles:
     metric_readers: tuple[readings.MetricReader, ...] = ()
     shadows: Mapping[str, tuple[shadow.Candidate, ...]] = dataclasses.field(default_factory=dict)
 
+    @property
+    def time_bounds(self) -> elapsed_time.TimeBounds:
+        """The times of pods and nodes at which answers of any profile change."""
+        return elapsed_time.join_bounds(each.time_bounds for each in self.by_name.values())
+
 
 def compile_policy_set(policy_set: PolicySet) -> compiler.CompiledProgram | None:
     """Return the compiled rules of all profiles, or None without policies; thread-safe."""
@@ -336,6 +341,7 @@ def _make_profile(
         policies=of_text.policies,
         preemption_limits=of_text.preemption_limits,
         projection=of_text.projection,
+        time_bounds=of_text.time_bounds,
     )
 
 

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import enum
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol, TypeAlias
 
+from policysched.cluster import elapsed_time
 from policysched.cluster.pods import pod_shape
 from policysched.framework import events, queued_pod, status
 from policysched.queue import active_queue, heap, unschedulable_pods
@@ -29,6 +30,11 @@ class QueueProfile(Protocol):
 
     def sort_key(self, queued: queued_pod.QueuedPodInfo) -> heap.SortKey:
         """Return the sort key of a pod in activeQ; smaller keys come first."""
+        ...
+
+    @property
+    def time_bounds(self) -> elapsed_time.TimeBounds:
+        """The times of pods and nodes at which answers of policies change."""
         ...
 
     def events_to_register(self) -> Mapping[str, Sequence[events.ClusterEventWithHint]]:
@@ -121,6 +127,25 @@ class QueueingHints:
             best = QueueingStrategy.AFTER_BACKOFF
             if not queued.pending_plugins:
                 break
+        return best
+
+    def choose_strategy_after_attempt(
+        self,
+        queued: queued_pod.QueuedPodInfo,
+        happened: Iterable[active_queue.ObservedClusterEvent],
+    ) -> QueueingStrategy:
+        """Return how the events since a pod's pop requeue it after a failed attempt."""
+        if not queued.unschedulable_plugins and not queued.pending_plugins:
+            return QueueingStrategy.AFTER_BACKOFF
+        best = QueueingStrategy.SKIP
+        for each in happened:
+            strategy = self.choose_queueing_strategy(queued, each)
+            if strategy is QueueingStrategy.IMMEDIATELY:
+                return strategy
+            if strategy is QueueingStrategy.AFTER_BACKOFF:
+                best = strategy
+                if not queued.pending_plugins:
+                    break
         return best
 
 

@@ -119,7 +119,9 @@ class SchedulingQueue:
             self.settings.max_backoff_seconds,
             self._sort_key,
         )
-        self._unschedulable = unschedulable_pods.UnschedulablePods()
+        self._unschedulable = unschedulable_pods.UnschedulablePods(
+            lambda scheduler_name: self._profiles[scheduler_name].time_bounds, clock
+        )
         self._last_sequence = 0
         self.next_flush_seconds = clock.monotonic_seconds() + self.settings.flush_interval_seconds
         self.nominator = nominated_pods.NominatedPods() if nominator is None else nominator
@@ -244,7 +246,9 @@ class SchedulingQueue:
                 queued.consecutive_errors += 1
             queued.timestamp_seconds = self._clock.monotonic_seconds()
             queued.backoff_until_seconds = self._backoff.compute_backoff_end_seconds(queued)
-            self._requeue_pod(queued, self._choose_strategy_after_attempt(queued), ATTEMPT_FAILED)
+            happened = self._active.list_events_since_pop(uid)
+            strategy = self._hints.choose_strategy_after_attempt(queued, happened)
+            self._requeue_pod(queued, strategy, ATTEMPT_FAILED)
         self._active.done(uid)
 
     def return_still_unschedulable(
@@ -259,23 +263,6 @@ class SchedulingQueue:
         queued.unschedulable_plugins = set(plugins)
         self._requeue_pod(queued, queueing_hints.QueueingStrategy.SKIP, STILL_UNSCHEDULABLE)
         self._active.done(queued.uid)
-
-    def _choose_strategy_after_attempt(
-        self, queued: queued_pod.QueuedPodInfo
-    ) -> queueing_hints.QueueingStrategy:
-        """Return how the events since the pod's pop requeue it."""
-        if not queued.unschedulable_plugins and not queued.pending_plugins:
-            return queueing_hints.QueueingStrategy.AFTER_BACKOFF
-        best = queueing_hints.QueueingStrategy.SKIP
-        for happened in self._active.list_events_since_pop(queued.uid):
-            strategy = self._hints.choose_queueing_strategy(queued, happened)
-            if strategy is queueing_hints.QueueingStrategy.IMMEDIATELY:
-                return strategy
-            if strategy is queueing_hints.QueueingStrategy.AFTER_BACKOFF:
-                best = strategy
-                if not queued.pending_plugins:
-                    break
-        return best
 
     @property
     def in_flight_count(self) -> int:
@@ -366,17 +353,19 @@ class SchedulingQueue:
     def next_timer_seconds(self) -> float | None:
         """Return the monotonic time at which `run_timers` must be called next, or None."""
         flush = self.next_flush_seconds if len(self._unschedulable) else None
-        due = [t for t in (self._backoff.next_completion_seconds(), flush) if t is not None]
-        return min(due, default=None)
+        backoff = self._backoff.next_completion_seconds()
+        bound = self._unschedulable.next_timer_seconds()
+        return min((t for t in (backoff, bound, flush) if t is not None), default=None)
 
     def run_timers(self) -> None:
-        """Move the pods whose backoff has ended, and flush old unschedulable pods.
+        """Move the pods whose backoff has ended or whose times help them; flush old pods.
 
         Every `flush_interval_seconds`, pods are flushed that waited `max_unschedulable_seconds`.
         """
         if len(self._backoff):
             for queued in self._backoff.pop_completed():
                 self._move_to_active(queued, BACKOFF_COMPLETE)
+        self._advance_pod_times()
         now_seconds = self._clock.monotonic_seconds()
         if now_seconds >= self.next_flush_seconds:
             self.next_flush_seconds = now_seconds + self.settings.flush_interval_seconds
@@ -385,6 +374,16 @@ class SchedulingQueue:
                 self._unschedulable.remove(queued.uid)
                 after_backoff = queueing_hints.QueueingStrategy.AFTER_BACKOFF
                 self._requeue_pod(queued, after_backoff, UNSCHEDULABLE_TIMEOUT)
+
+    def _advance_pod_times(self) -> None:
+        """Requeue the unschedulable pods for which policies now open a node."""
+        for queued in self._unschedulable.pop_pods_at_bounds():
+            old = queued.info
+            self._unschedulable.add(queued)
+            reached = active_queue.ObservedClusterEvent(
+                events.POD_AGE, old, queued.info, queued.uid
+            )
+            self._requeue_if_helped(queued, [reached])
 
     # --- contents ---------------------------------------------------------------------------------
 

@@ -7,11 +7,14 @@ group, and an event that does is evaluated once for all pods of the group.
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
+from collections.abc import Callable, Container, Mapping
 from typing import NamedTuple
 
+from policysched import clock as clocks
+from policysched.cluster import elapsed_time
 from policysched.cluster.pods import pod_shape
 from policysched.framework import queued_pod
+from policysched.queue import heap
 
 
 class _RejectedGroup(NamedTuple):
@@ -20,6 +23,13 @@ class _RejectedGroup(NamedTuple):
     pending: frozenset[str]
     gating_plugin: str
     shape: pod_shape.PodShape
+
+
+class _PodTimer(NamedTuple):
+    """The wall-clock time at which a time of the pod `uid` reaches a bound of policies."""
+
+    due_seconds: float
+    uid: str
 
 
 def list_rejecting_plugins(queued: queued_pod.QueuedPodInfo) -> frozenset[str]:
@@ -31,10 +41,18 @@ def list_rejecting_plugins(queued: queued_pod.QueuedPodInfo) -> frozenset[str]:
 
 
 class UnschedulablePods:
-    """Pods keyed by uid, and grouped by profile, rejecting plugins and shape."""
+    """Pods keyed by uid, and grouped by profile, rejecting plugins and shape.
 
-    def __init__(self) -> None:
-        """Start empty."""
+    Of the pods that are not gated, it knows when their times next reach a bound of policies.
+    """
+
+    def __init__(
+        self, find_bounds: Callable[[str], elapsed_time.TimeBounds], clock: clocks.Clock
+    ) -> None:
+        """Start empty; `find_bounds` returns the bounds of a profile by its schedulerName."""
+        self._find_bounds = find_bounds
+        self._clock = clock
+        self._timers: heap.Heap[_PodTimer] = heap.Heap(lambda timer: (timer.due_seconds, timer.uid))
         self._pods: dict[str, tuple[queued_pod.QueuedPodInfo, _RejectedGroup]] = {}
         self._groups: dict[_RejectedGroup, dict[str, queued_pod.QueuedPodInfo]] = {}
 
@@ -55,6 +73,7 @@ class UnschedulablePods:
     def add(self, queued: queued_pod.QueuedPodInfo) -> None:
         """Add a pod; call this again if the pod or the plugins that reject it have changed."""
         self.remove(queued.uid)
+        self._set_timer(queued)
         group = _RejectedGroup(
             queued.info.pod.spec.scheduler_name,
             list_rejecting_plugins(queued),
@@ -70,11 +89,50 @@ class UnschedulablePods:
         found = self._pods.pop(uid, None)
         if found is None:
             return None
+        self._timers.remove(uid)
         queued, group = found
         del self._groups[group][uid]
         if not self._groups[group]:
             del self._groups[group]
         return queued
+
+    # --- times of pods ----------------------------------------------------------------------------
+
+    def _set_timer(self, queued: queued_pod.QueuedPodInfo) -> None:
+        """Give a pod the shape that it had when it was looked at, and note when that changes."""
+        bounds = self._find_bounds(queued.info.pod.spec.scheduler_name)
+        queued.place_in_time(bounds)
+        if not bounds.is_of_pods or queued.is_gated:
+            return
+        info = queued.info
+        due_seconds = bounds.find_next_change(
+            info.pod, info.first_try_seconds, queued.looked_at_seconds
+        )
+        if due_seconds is not None:
+            self._timers.push(queued.uid, _PodTimer(due_seconds, queued.uid))
+
+    def next_timer_seconds(self) -> float | None:
+        """Return the monotonic time at which a pod next reaches a bound, or None."""
+        first = self._timers.peek()
+        if first is None:
+            return None
+        seconds = max(0.0, first.due_seconds - self._clock.now().timestamp())
+        return self._clock.monotonic_seconds() + seconds
+
+    def pop_pods_at_bounds(self) -> list[queued_pod.QueuedPodInfo]:
+        """Remove and return the pods whose times have reached a bound; note that it is later."""
+        popped: list[queued_pod.QueuedPodInfo] = []
+        if self._timers.peek() is None:
+            return popped
+        now_seconds = self._clock.now().timestamp()
+        while (first := self._timers.peek()) is not None and first.due_seconds <= now_seconds:
+            queued = self.remove(first.uid)
+            if queued is not None:
+                queued.looked_at_seconds = now_seconds
+                popped.append(queued)
+        return popped
+
+    # --- contents ---------------------------------------------------------------------------------
 
     def list_groups(self) -> list[list[queued_pod.QueuedPodInfo]]:
         """Return all pods, grouped by shape, profile and rejecting plugins."""

@@ -16,16 +16,22 @@ from policysched.cluster.objects import objects
 from policysched.cluster.pods import owner_objects, owner_selectors, pod_shape
 from policysched.framework import waiting_pods
 from policysched.queue import scheduling_queue
-from policysched.scheduler import object_changes, pod_sink, storage_sinks
+from policysched.scheduler import node_ages, object_changes, pod_sink, storage_sinks
 
 
 class NodeSink:
     """Processes changes to nodes."""
 
-    def __init__(self, cache: caches.Cache, queue: scheduling_queue.SchedulingQueue) -> None:
+    def __init__(
+        self,
+        cache: caches.Cache,
+        queue: scheduling_queue.SchedulingQueue,
+        ages: node_ages.NodeAgeTimers,
+    ) -> None:
         """Start without nodes."""
         self._cache = cache
         self._queue = queue
+        self._ages = ages
         self._names: set[str] = set()
 
     def replace(self, nodes: Iterable[objects.Node]) -> None:
@@ -44,6 +50,8 @@ class NodeSink:
         self._names.add(node.name)
         if not self._cache.set_node(node):
             return
+        if old is None or old.metadata.creation_timestamp != node.metadata.creation_timestamp:
+            self._ages.add_node(node)
         if old is None:
             self._queue.move_all_to_active_or_backoff(object_changes.NODE_ADD, None, node)
             return
@@ -154,12 +162,13 @@ class ClusterEventHandlers:
         waiting: waiting_pods.WaitingPods,
         shapes: pod_shape.PodShapeCache,
         serves: Callable[[str], bool],
+        ages: node_ages.NodeAgeTimers,
     ) -> None:
-        """Feed `cache` and `queue`; `pod_sink.PodSink` documents the other arguments."""
+        """Feed `cache`, `queue` and `ages`; `pod_sink.PodSink` documents the other arguments."""
         self._cache = cache
         self._queue = queue
         self.pods = pod_sink.PodSink(cache, queue, waiting, shapes, serves)
-        self.nodes = NodeSink(cache, queue)
+        self.nodes = NodeSink(cache, queue, ages)
         self.namespaces = NamespaceSink(cache, queue)
         self.owners = {kind: OwnerSink(cache, kind) for kind in owner_selectors.OwnerKind}
         self.storage = storage_sinks.make_storage_sinks(cache.storage, queue)

@@ -195,7 +195,7 @@ class FailureHandler:
         )
         reason = UNSCHEDULABLE if failure.is_rejection else SCHEDULER_ERROR
         message = rejections.cut(failure.message, MAX_CONDITION_CHARACTERS)
-        condition = ports.PodCondition("False", reason, message)
+        condition = ports.PodCondition("False", reason, message, queued.first_try_seconds)
         nominated = failure.nominated_node_name
         queued.was_nominated = queued.was_nominated or bool(nominated)
         shown = queued.info.pod.status.nominated_node_name

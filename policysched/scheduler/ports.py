@@ -20,11 +20,16 @@ Binder = handles.Binder
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PodCondition:
-    """A pod condition to write: `PodScheduled`, or `DisruptionTarget` for a victim."""
+    """A pod condition to write: `PodScheduled`, or `DisruptionTarget` for a victim.
+
+    `since_seconds` is when the condition began, in whole seconds since 1970; None for the time of
+    the write. The API server keeps the time of a condition that only gets another message.
+    """
 
     status: str
     reason: str
     message: str
+    since_seconds: int | None = None
 
 
 class PodStatusWriter(Protocol):

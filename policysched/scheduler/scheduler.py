@@ -13,7 +13,7 @@ from collections.abc import Coroutine, Mapping
 
 from policysched import clock as clocks
 from policysched.cluster import cache as caches
-from policysched.cluster import metric_needs
+from policysched.cluster import elapsed_time, metric_needs
 from policysched.cluster.pods import pod_shape
 from policysched.framework import preemptions, queued_pod, runtime, waiting_pods
 from policysched.queue import scheduling_queue
@@ -25,6 +25,7 @@ from policysched.scheduler import (
     eviction,
     failure,
     measurements,
+    node_ages,
     ports,
     scheduling_cycle,
     shutdown,
@@ -102,13 +103,18 @@ class Scheduler:
             on_ready=self._awake.set,
             nominator=self.cache.nominated,
         )
+        self._node_ages = node_ages.NodeAgeTimers(
+            self.cache, self.queue, clock, on_earlier=self._awake.set
+        )
         self.events = event_handlers.ClusterEventHandlers(
             self.cache,
             self.queue,
             self.waiting_pods,
             pod_shape.PodShapeCache(annotation_keys),
             serves=self.serves_scheduler_name,
+            ages=self._node_ages,
         )
+        self._follow_node_ages()
         self.preemptions, self._cycle, self._binding = self._make_cycles(outside)
 
     def _make_cycles(
@@ -173,8 +179,16 @@ class Scheduler:
             self.events.pods.drop_unserved_pods()
         self.events.pods.set_annotation_keys(annotation_keys)
         self.queue.set_profiles(self._frameworks)
+        self._follow_node_ages()
         if has_other_names:
             self.events.pods.add_newly_served_pods()
+
+    def _follow_node_ages(self) -> None:
+        """Set timers for the ages of nodes with which the profiles compare."""
+        every = (framework.time_bounds for framework in self._frameworks.values())
+        bounds = elapsed_time.join_bounds(every)
+        nodes = (node for node in self.cache.nodes.nodes if node is not None)
+        self._node_ages.set_ages(bounds.node_age, nodes)
 
     def pause(self) -> None:
         """Stop taking pods from the queue until `resume` has been called once for each `pause`.
@@ -208,14 +222,19 @@ class Scheduler:
         return True
 
     def run_timers(self) -> None:
-        """Run the timers that are due: ends of backoff, queue flushes and Permit deadlines."""
+        """Run the timers that are due: ages, ends of backoff, queue flushes, Permit deadlines."""
+        self._node_ages.run_timers()
         self.queue.run_timers()
         if len(self.waiting_pods):
             self.waiting_pods.expire()
 
     def next_timer_seconds(self) -> float | None:
         """Return when `run_timers` is next due (monotonic clock), or None if no timer is set."""
-        due = (self.queue.next_timer_seconds(), self.waiting_pods.next_deadline_seconds())
+        due = (
+            self.queue.next_timer_seconds(),
+            self.waiting_pods.next_deadline_seconds(),
+            self._node_ages.next_timer_seconds(),
+        )
         return min((t for t in due if t is not None), default=None)
 
     def _should_skip_pod(

@@ -12,7 +12,7 @@ import math
 
 from policysched import clock as clocks
 from policysched.cluster import cache as caches
-from policysched.cluster import snapshot
+from policysched.cluster import elapsed_time, snapshot
 from policysched.cluster.pods import pod_shape
 from policysched.framework import (
     cycle_state,
@@ -109,8 +109,11 @@ class SchedulingCycle:
         """Run one cycle and record its decision; return None after handling a failure."""
         started_seconds = self._clock.monotonic_seconds()
         prof = framework.profile
+        bounds = prof.time_bounds
         try:
             snap = self._cache.snapshot()
+            if bounds.waiting or bounds.pod_age:
+                queued.begin_attempt(bounds, snap.now_seconds)
             result = framework.schedule_pod(queued.info, snap)
             if result.diagnosis is not None and _has_no_effect(framework, queued, snap, result):
                 plugins = result.diagnosis.unschedulable_plugins
@@ -131,6 +134,8 @@ class SchedulingCycle:
             decisions.record_post_filter_result(decision, failed.made_room, failed.evidence)
             self._failures.requeue_and_report_pod(queued, prof, failed, decision)
             return None
+        if bounds.waiting or bounds.pod_age:  # placed pods are counted without their times
+            queued.info = queued.info.place_in_time(elapsed_time.NO_BOUNDS, snap.now_seconds)
         place = AssumedPod(
             queued, framework, decision, result.state, result.node_name or "", is_waiting=False
         )

@@ -262,6 +262,9 @@ def _make_bound_pod(pod: objects.Pod, node_name: str, timestamp: str) -> objects
 
 
 def _make_condition(kind: str, said: ports.PodCondition, timestamp: str) -> objects.Condition:
+    if said.since_seconds is not None:
+        began = datetime.datetime.fromtimestamp(said.since_seconds, datetime.UTC)
+        timestamp = began.strftime("%Y-%m-%dT%H:%M:%SZ")
     return objects.Condition(
         type=kind,
         status=said.status,

@@ -105,6 +105,7 @@ def framework(compiled: compiler.CompiledPolicies) -> runtime.Framework:
         compiled.plugins,
         compiled.weights,
         tolerations=compiled.tolerations,
+        time_bounds=compiled.time_bounds,
     )
     return runtime.Framework(made, None)
 

@@ -86,11 +86,13 @@ def nodes(draw: st.DrawFn, name: str) -> objects.Node:
     if draw(st.integers(0, 5)):
         own[HOSTNAME] = name
     resources = draw(amounts) | {"pods": draw(st.sampled_from((0, 2, 110)))}
+    created = draw(maybe(st.sampled_from((-1000, -300, -30, 0)).map(builders.format_moment)))
     return objects.Node(
         metadata=objects.ObjectMeta(
             name=name,
             labels=own,
             annotations=draw(labels(note=("a", "7"), watts=("2.5", "9", "x"))),
+            creation_timestamp=created,
         ),
         spec=objects.NodeSpec(taints=draw(several(taints))),
         status=objects.NodeStatus(
@@ -118,11 +120,19 @@ _statuses = st.sampled_from((None, -200, -60, -10, 30)).map(
 
 
 def _scheduled(after_seconds: int) -> objects.PodStatus:
-    moment = builders.EPOCH + datetime.timedelta(seconds=after_seconds)
     condition = objects.Condition(
-        "PodScheduled", "True", last_transition_time=moment.isoformat().replace("+00:00", "Z")
+        "PodScheduled", "True", last_transition_time=builders.format_moment(after_seconds)
     )
     return objects.PodStatus(conditions=(condition,))
+
+
+waiting_statuses = st.builds(
+    lambda reason, since: objects.PodStatus(
+        conditions=(objects.Condition("PodScheduled", "False", reason, "", since),)
+    ),
+    st.sampled_from(("Unschedulable", "SchedulerError", "SchedulingGated")),
+    maybe(st.sampled_from((-1000, -299, -30, 0, 60)).map(builders.format_moment)),
+)
 
 
 @st.composite
@@ -139,6 +149,9 @@ def pods(draw: st.DrawFn, name: str, node_name: str = "") -> objects.Pod:
         labels=own,
         annotations=draw(labels(tier=("gold", "5"))),
         owner_references=draw(st.sampled_from(((), (owner,)))),
+        creation_timestamp=draw(
+            maybe(st.sampled_from((-1200, -290, -30)).map(builders.format_moment))
+        ),
         deletion_timestamp=draw(st.sampled_from((None, None, None, "2026-01-05T11:59:00Z"))),
     )
     spec = objects.PodSpec(
@@ -152,7 +165,8 @@ def pods(draw: st.DrawFn, name: str, node_name: str = "") -> objects.Pod:
         ),
         containers=draw(several(containers(), least=1)),
     )
-    return objects.Pod(metadata=meta, spec=spec, status=draw(_statuses))
+    statuses = _statuses if node_name else st.one_of(_statuses, waiting_statuses)
+    return objects.Pod(metadata=meta, spec=spec, status=draw(statuses))
 
 
 namespace_labels = labels(team=("a", "b"))
@@ -399,8 +413,24 @@ numbers = st.recursive(
     ),
     max_leaves=4,
 )
+_bounds_seconds = st.sampled_from((-5.0, 0.0, 29.5, 30.0, 300.0, 600.0)).map(
+    lambda seconds: checked_expr.Const(seconds, units.SECONDS, SPAN)
+)
+elapsed_times = st.sampled_from(("waiting", "podAge", "nodeAge")).map(
+    lambda kind: checked_expr.ElapsedTime(kind, units.SECONDS, SPAN)  # type: ignore[arg-type]
+)
+_time_comparators = st.sampled_from(("<", "<=", ">", ">="))
+time_comparisons = st.one_of(
+    st.builds(
+        checked_expr.Compare, _time_comparators, elapsed_times, _bounds_seconds, st.just(SPAN)
+    ),
+    st.builds(
+        checked_expr.Compare, _time_comparators, _bounds_seconds, elapsed_times, st.just(SPAN)
+    ),
+)
 conditions = st.recursive(
     st.one_of(
+        time_comparisons,
         st.builds(
             checked_expr.Compare,
             st.sampled_from(("=", "!=", "<", "<=", ">", ">=")),

@@ -22,7 +22,7 @@ from policysched.framework import cycle_state, explanation, handles, profile, ru
 from policysched.lang.checked import checked
 from policysched.plugins import default_preemption
 from tests import examples
-from tests.compiler import strategies
+from tests.compiler import strategies, time_strategies
 from tests.reference import policy_filters, policy_pods, policy_scores, policy_world
 
 PREEMPTION = default_preemption.DefaultPreemption(handles.Handle())
@@ -135,6 +135,7 @@ def framework(compiled: compiler.CompiledPolicies) -> runtime.Framework:
         tolerations=compiled.tolerations,
         preemption_limits=compiled.preemption_limits,
         projection=compiled.projection,
+        time_bounds=compiled.time_bounds,
     )
     return runtime.Framework(made, None)
 
@@ -184,6 +185,7 @@ def moments(draw: st.DrawFn) -> Moment:
     return Moment(list(twin.frameworks.values()), info, twin.cache.snapshot())
 
 
+ALL_PROFILES = ("one", "two", "")
 HISTORIES = (
     strategies.programs(),
     beginnings(),
@@ -201,7 +203,7 @@ def test_compiled_policies_decide_as_the_reference(
     pods: list[objects.Pod],
 ) -> None:
     """Verdicts, codes and points agree in every profile, at first and after every change."""
-    _assert_same_decisions(program, beginning, then, pods)
+    _compare_histories(program, beginning, then, pods, ALL_PROFILES)
 
 
 @pytest.mark.proof
@@ -214,14 +216,15 @@ def test_ten_thousand_generated_clusters_agree_with_the_reference(
     pods: list[objects.Pod],
 ) -> None:
     """As above: rare cases show in a night, not in the minutes of a change."""
-    _assert_same_decisions(program, beginning, then, pods)
+    _compare_histories(program, beginning, then, pods, ALL_PROFILES)
 
 
-def _assert_same_decisions(
+def _compare_histories(
     program: checked.CheckedProgram,
     beginning: list[tuple[str, Any]],
     then: list[tuple[str, Any]],
     pods: list[objects.Pod],
+    profiles: tuple[str, ...],
 ) -> None:
     twin = Twin(program)
     for event in beginning:
@@ -229,8 +232,41 @@ def _assert_same_decisions(
     for event in (("time", 0.0), *then):
         twin.happen(*event)
         for pod in pods:
-            for name in ("one", "two", ""):
+            for name in profiles:
                 twin.assert_same(name, pod)
+
+
+HISTORIES_OF_TIMES = (
+    time_strategies.programs(),
+    beginnings(),
+    time_strategies.histories(),
+    st.lists(strategies.pods("new"), min_size=1, max_size=2),
+)
+
+
+@THOROUGH
+@hypothesis.given(*HISTORIES_OF_TIMES)
+def test_times_decide_as_the_reference(
+    program: checked.CheckedProgram,
+    beginning: list[tuple[str, Any]],
+    then: list[tuple[str, Any]],
+    pods: list[objects.Pod],
+) -> None:
+    """Waiting times and ages agree before and after each bound."""
+    _compare_histories(program, beginning, then, pods, ("one",))
+
+
+@pytest.mark.proof
+@hypothesis.settings(THOROUGH, max_examples=10_000)
+@hypothesis.given(*HISTORIES_OF_TIMES)
+def test_ten_thousand_clusters_agree_with_the_reference_on_times(
+    program: checked.CheckedProgram,
+    beginning: list[tuple[str, Any]],
+    then: list[tuple[str, Any]],
+    pods: list[objects.Pod],
+) -> None:
+    """As above, in a night."""
+    _compare_histories(program, beginning, then, pods, ("one",))
 
 
 @hypothesis.given(strategies.programs(), beginnings(), strategies.pods("new"))

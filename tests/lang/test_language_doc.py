@@ -167,6 +167,7 @@ def _vocabulary() -> set[str]:
         *vocabulary.SELECTOR_FUNCTIONS,
         *vocabulary.FUNCTIONS,
         *vocabulary.EXPRESSION_FIELDS,
+        *vocabulary.ELAPSED_TIMES,
         *vocabulary.STRATEGIES,
         *vocabulary.NORMALIZATIONS,
         *vocabulary.PARAM_TYPES,

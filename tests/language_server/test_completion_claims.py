@@ -76,7 +76,7 @@ ARGUMENTS = {
 """What a user writes behind a function; `(1)` behind others."""
 MENDED_BY_WHAT_FOLLOWS = re.compile(
     r"but (is|grows)"  # a factor of another unit
-    r"|is a number, not a condition"  # what it is compared with
+    r"|is a number, not a condition|only be compared with a duration"  # what it is compared with
     r"|there is no selector"  # the operator of a requirement
     r"|no condition follows"  # what `and` and `or` join
     r"|needs the pods that may be evicted|protects its pods"  # what `preempt` is about

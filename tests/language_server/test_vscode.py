@@ -83,6 +83,7 @@ def test_vocabulary_and_queries_have_colours() -> None:
     [function] = _rules("function")
     assert [each for each in functions if not re.match(function["match"], f"{each}(")] == []
     values = {*vocabulary.WHEN_UNSATISFIABLE, *vocabulary.TAINT_EFFECTS, *vocabulary.DIRECTIONS}
+    values |= {*vocabulary.EXPRESSION_FIELDS, *vocabulary.ELAPSED_TIMES}
     assert [each for each in values if not _matching(each, "constant")] == []
     query = {rule["name"]: rule["match"] for rule in _rules("query")}
     known = query["support.function.promql"]

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import dataclasses
+import datetime
 import itertools
 import pathlib
 import random
@@ -16,6 +17,7 @@ from policysched.lang.formatting import formatter
 from policysched.lang.parsing import parser
 from policysched.offline import preemption_report
 from policysched.policytests import evaluation, fuzz_clusters, fuzzing, running
+from tests import builders
 from tests.policytests import files
 
 TESTS = "- {name: it, pod: web, expect: {}}\n"
@@ -44,7 +46,10 @@ def test_a_seed_makes_the_same_clusters() -> None:
     words = fuzz_clusters.build_policy_vocabulary([text], ())
     assert words.labels == {"app": {"web"}, "disk": {"ssd"}}
     assert words.taints == {"dedicated=web:NoSchedule"}
-    made = [fuzz_clusters.generate_test_suite(words, random.Random(seed)) for seed in (1, 1, 2)]
+    made = [
+        fuzz_clusters.generate_test_suite(words, random.Random(seed), builders.EPOCH)
+        for seed in (1, 1, 2)
+    ]
     assert made[0] == made[1] != made[2]
 
 
@@ -56,7 +61,10 @@ def test_clusters_have_the_facts_of_nodes_that_policies_read() -> None:
         "annotation(rack) = a and nodeInfo(kubeletVersion) > 1.30 }",
     )
     words = fuzz_clusters.build_policy_vocabulary([text], ())
-    suites = [fuzz_clusters.generate_test_suite(words, random.Random(seed)) for seed in range(20)]
+    suites = [
+        fuzz_clusters.generate_test_suite(words, random.Random(seed), builders.EPOCH)
+        for seed in range(20)
+    ]
     nodes = [node for suite in suites for node in suite["nodes"].values()]
     assert {node["kubeletVersion"] for node in nodes} == {"", "v1.30.0", "v1.31.0-alpha"}
     assert {node["conditions"].get("Ready") for node in nodes} == {None, "True", "False", "Unknown"}
@@ -67,7 +75,10 @@ def test_pods_have_the_owners_that_policies_name() -> None:
     """And others."""
     text = source.SourceText("web.policy", "policy p { for pods where owner(name) In (a, b) }")
     words = fuzz_clusters.build_policy_vocabulary([text], ())
-    suites = [fuzz_clusters.generate_test_suite(words, random.Random(seed)) for seed in range(20)]
+    suites = [
+        fuzz_clusters.generate_test_suite(words, random.Random(seed), builders.EPOCH)
+        for seed in range(20)
+    ]
     pods = [pod for suite in suites for pod in suite["pods"].values()]
     assert {pod["owner"] for pod in pods} == {"Job/a", "Job/b", "Job/other"}
 
@@ -77,10 +88,28 @@ def test_rules_about_preemption_meet_pods_of_several_priorities(tmp_path: pathli
     rules = "preempt pods where tier = batch reject when count(self namespaces all) >= 1"
     policy = f"policy web {{\n  for pods where app = web\n  {rules}\n}}\n"
     words = fuzz_clusters.build_policy_vocabulary([source.SourceText("p", policy)], ())
-    made = fuzz_clusters.generate_test_suite(words, random.Random(1))
+    made = fuzz_clusters.generate_test_suite(words, random.Random(1), builders.EPOCH)
     assert {each["priority"] for each in made["pods"].values()} == {0, 100}
     path = files.write(tmp_path, TESTS, policy=policy, head="policies: [web.policy]\n" + PODS)
     assert fuzzing.fuzz_policies(path, 100, 5) is None
+
+
+def test_clusters_have_times_around_the_bounds_of_policies() -> None:
+    """Pods that have waited for ten minutes, and for a second less."""
+    text = source.SourceText("w.policy", "policy p { for pods reject when waiting < 10m }\n")
+    words = fuzz_clusters.build_policy_vocabulary([text], ())
+    assert words.times_seconds == {0.0, 600.0}
+    made = [
+        fuzz_clusters.generate_test_suite(words, random.Random(seed), builders.EPOCH)
+        for seed in range(30)
+    ]
+    tried = {pod.get("firstTried") for suite in made for pod in suite["pods"].values()}
+    waited = {
+        (builders.EPOCH - datetime.datetime.fromisoformat(time)).total_seconds()
+        for time in tried - {None}
+    }
+    assert None in tried
+    assert waited == {-1, 0, 1, 599, 600, 601}
 
 
 def _too_many_points(outcome: evaluation.CaseOutcome) -> evaluation.CaseOutcome:

@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 
 from policysched import clock as clocks
+from policysched.cluster import elapsed_time
 from policysched.cluster.pods import pod_shape
 from policysched.framework import events, queued_pod, status
 from policysched.queue import scheduling_queue
@@ -43,6 +44,7 @@ class FakeProfile:
     has_gates: bool = True
     gated_by: dict[str, str] = dataclasses.field(default_factory=dict)
     breaks: bool = False
+    time_bounds: elapsed_time.TimeBounds = elapsed_time.NO_BOUNDS
 
     def pre_enqueue(self, pod: pod_shape.PodInfo) -> status.Status:
         """Reject pods with gates, and those that `gated_by` has a plugin for, by name."""

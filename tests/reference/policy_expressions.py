@@ -9,7 +9,14 @@ from collections.abc import Mapping
 
 from policysched.cluster.objects import objects
 from policysched.lang.checked import checked, checked_expr, checked_selector
-from tests.reference import policy_pods, policy_selectors, policy_world, requests, single_node
+from tests.reference import (
+    policy_pods,
+    policy_selectors,
+    policy_times,
+    policy_world,
+    requests,
+    single_node,
+)
 
 NONE = checked_selector.PolicyPodScope(None, checked_selector.SelectorDisjunction(()))
 
@@ -44,12 +51,8 @@ def number(expr: checked_expr.TypedExpr, place: Place) -> float | None:
             return float(node_resource(kind, resource, place))
         case checked_expr.PodRequests() | checked_expr.PodLimits() | checked_expr.PodPriority():
             return pod_number(expr, place.pod)
-        case checked_expr.NodeLabelNumber(key=key, of=of):
-            texts = {
-                "label": place.node.metadata.labels,
-                "annotation": place.node.metadata.annotations,
-            }
-            return decimal(texts[of].get(key))
+        case checked_expr.ElapsedTime() | checked_expr.NodeLabelNumber():
+            return time_or_label(expr, place)
         case checked_expr.PlacedPodCount():
             return counted(expr, place)
         case checked_expr.ArithmeticOperation(operator=operator, left=left, right=right):
@@ -58,6 +61,16 @@ def number(expr: checked_expr.TypedExpr, place: Place) -> float | None:
             return call(function, [number(each, place) for each in arguments])
         case _:
             raise AssertionError(expr)
+
+
+def time_or_label(
+    expr: checked_expr.ElapsedTime | checked_expr.NodeLabelNumber, place: Place
+) -> float | None:
+    """Return a time of the pod or the node, or a label or annotation of the node."""
+    if isinstance(expr, checked_expr.NodeLabelNumber):
+        of = place.node.metadata
+        return decimal({"label": of.labels, "annotation": of.annotations}[expr.of].get(expr.key))
+    return policy_times.measure(expr.kind, place.pod, place.node, place.world.now_seconds)
 
 
 def pod_number(

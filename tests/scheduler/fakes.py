@@ -10,7 +10,7 @@ from typing import ClassVar, TypeVar
 from policysched import clock as clocks
 from policysched import errors
 from policysched.cluster import cache as caches
-from policysched.cluster import snapshot
+from policysched.cluster import elapsed_time, snapshot
 from policysched.cluster.objects import objects
 from policysched.cluster.pods import pod_shape
 from policysched.framework import (
@@ -373,6 +373,7 @@ class World:
         settings: scheduler.SchedulerSettings | None = None,
         sleep: Callable[[float], Coroutine[None, None, None]] = asyncio.sleep,
         factory: registry.PluginFactory | None = None,
+        time_bounds: elapsed_time.TimeBounds = elapsed_time.NO_BOUNDS,
     ) -> None:
         """Make a scheduler with one profile of the plugins above, with `extra` before Bind.
 
@@ -388,7 +389,7 @@ class World:
         if factory is not None:
             extra = (*extra, factory({}, handles.Handle(waiting_pods=self.waiting)))
         self.plugins: tuple[interface.Plugin, ...] = (*own, *extra, self.bind)
-        framework = self.framework(self.plugins, policies)
+        framework = self.framework(self.plugins, policies, time_bounds)
         self.scheduler = scheduler.Scheduler(
             {"default-scheduler": framework},
             ports.SchedulerPorts(self.recorder, self.recorder, self.evictor, sleep),
@@ -403,11 +404,18 @@ class World:
 
     @staticmethod
     def framework(
-        plugins: tuple[interface.Plugin, ...], policies: tuple[str, ...] = ()
+        plugins: tuple[interface.Plugin, ...],
+        policies: tuple[str, ...] = (),
+        time_bounds: elapsed_time.TimeBounds = elapsed_time.NO_BOUNDS,
     ) -> runtime.Framework:
         """Return a profile's framework whose ties go to the smallest name."""
         prof = profile.Profile(
-            "default-scheduler", plugins, {}, policies=policies, policy_hash="3f2a91c0ffee"
+            "default-scheduler",
+            plugins,
+            {},
+            policies=policies,
+            policy_hash="3f2a91c0ffee",
+            time_bounds=time_bounds,
         )
         return runtime.Framework(prof, None)
 

@@ -106,7 +106,8 @@ def add_now_option(group: argparse._ActionsContainer, default: str | None = None
         "--now",
         metavar="TIME",
         type=_parse_now,
-        help="time for `during` and `expires`, such as 2026-03-02T10:00:00+01:00; default: now",
+        help="time for `during`, `expires` and ages, such as 2026-03-02T10:00:00+01:00; "
+        "default: now",
         default=default,
     )
 

@@ -8,6 +8,7 @@ shape, not for each pod (like pod signatures, KEP-5598). `PodInfo` adds the fiel
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import functools
 import itertools
@@ -17,8 +18,9 @@ from collections.abc import Mapping
 
 import msgspec
 
+from policysched.cluster import elapsed_time
 from policysched.cluster.objects import objects, selector_errors, selectors
-from policysched.cluster.pods import legacy_disks, pod_requests
+from policysched.cluster.pods import legacy_disks, node_terms, pod_requests
 
 _POD_HASH_LABEL = "pod-template-hash"
 _INDEXES = itertools.count()
@@ -85,14 +87,6 @@ class WeightedAffinityTerm:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class NodeTerm:
-    """A node selector term: label requirements and node name requirements, all ANDed."""
-
-    labels: selectors.Selector
-    fields: tuple[selectors.Requirement, ...] = ()
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
 class HostPort:
     """A port that a pod claims on its node; `0.0.0.0` conflicts with every address."""
 
@@ -127,6 +121,8 @@ class PodShape:
 
     Attributes:
         has_volumes: whether the pod has a volume that a plugin reads; image volumes do not count.
+        times: how long the pod waits and its age, as far as policies read them. Pods that are equal
+            otherwise have another shape from each bound on.
     """
 
     def __init__(self, pod: objects.Pod, annotations: Mapping[str, str], index: int) -> None:
@@ -140,6 +136,24 @@ class PodShape:
         self.requests = pod_requests.compute_pod_requests(pod)
         self.has_volumes = any(_is_storage_volume(v) for v in pod.spec.volumes)
         self._pod_name = pod.metadata.name  # read only if the shape belongs to a single pod
+        self.times = elapsed_time.NO_TIMES
+        self._timeless: PodShape | None = None  # the shape with no times; None if it is this one
+        self._timed: weakref.WeakValueDictionary[elapsed_time.PodTimes, PodShape] | None = None
+
+    def at_times(self, times: elapsed_time.PodTimes) -> PodShape:
+        """Return the shape of pods that are equal to these, with other times."""
+        if times == self.times:
+            return self
+        if self._timeless is not None:
+            return self._timeless.at_times(times)
+        if self._timed is None:
+            self._timed = weakref.WeakValueDictionary()
+        found = self._timed.get(times)
+        if found is None:
+            found = copy.copy(self)
+            vars(found).update(index=next(_INDEXES), times=times, _timeless=self, _timed=None)
+            self._timed[times] = found
+        return found
 
     @functools.cached_property
     def request_key(self) -> tuple[tuple[str, int], ...]:
@@ -163,7 +177,7 @@ class PodShape:
         return selectors.from_match_labels(self.spec.node_selector)
 
     @functools.cached_property
-    def required_node_terms(self) -> tuple[NodeTerm, ...] | None:
+    def required_node_terms(self) -> tuple[node_terms.NodeTerm, ...] | None:
         """Required node affinity as terms that are ORed; None if unset."""
         affinity = self._affinity.node_affinity
         if affinity is None:
@@ -172,18 +186,20 @@ class PodShape:
         if required is None:
             return None
         return tuple(
-            make_node_term(t) for t in required.node_selector_terms if not _is_empty_term(t)
+            node_terms.make_node_term(t)
+            for t in required.node_selector_terms
+            if not node_terms.is_empty_term(t)
         )
 
     @functools.cached_property
-    def preferred_node_terms(self) -> tuple[tuple[NodeTerm, int], ...]:
+    def preferred_node_terms(self) -> tuple[tuple[node_terms.NodeTerm, int], ...]:
         """Preferred node affinity as (term, weight), without empty terms or terms of weight 0."""
         affinity = self._affinity.node_affinity
         preferred = affinity and affinity.preferred_during_scheduling_ignored_during_execution
         return tuple(
-            (make_node_term(p.preference), p.weight)
+            (node_terms.make_node_term(p.preference), p.weight)
             for p in preferred or ()
-            if p.weight and not _is_empty_term(p.preference)
+            if p.weight and not node_terms.is_empty_term(p.preference)
         )
 
     @functools.cached_property
@@ -288,11 +304,14 @@ class PodInfo:
 
     Attributes:
         uid: uid of the pod, or its key if the object has none.
+        noted_try_seconds: when this process first tried the pod, in whole seconds since 1970; None
+            before. The condition of the pod takes precedence.
     """
 
     pod: objects.Pod
     shape: PodShape
     uid: str = dataclasses.field(init=False)
+    noted_try_seconds: int | None = None
 
     def __post_init__(self) -> None:
         """Store the uid, because it is read very often."""
@@ -302,6 +321,26 @@ class PodInfo:
     def key(self) -> str:
         """`namespace/name`."""
         return self.pod.key
+
+    @property
+    def first_try_seconds(self) -> int | None:
+        """When the pod was first tried, in whole seconds since 1970; None if it was not."""
+        written = elapsed_time.find_first_try_seconds(self.pod)
+        return self.noted_try_seconds if written is None else written
+
+    def place_in_time(
+        self,
+        bounds: elapsed_time.TimeBounds,
+        now_seconds: float,
+        noted_try_seconds: int | None = None,
+    ) -> PodInfo:
+        """Return the pod with the shape that it has at a time, as policies with `bounds` see it."""
+        if not bounds.is_of_pods and self.shape.times == elapsed_time.NO_TIMES:
+            return self
+        placed = PodInfo(self.pod, self.shape, noted_try_seconds)
+        times = bounds.find_times(self.pod, placed.first_try_seconds, now_seconds)
+        placed.shape = self.shape.at_times(times)
+        return placed
 
     @property
     def is_terminating(self) -> bool:
@@ -326,13 +365,21 @@ class PodShapeCache:
     Jobs and rollouts continually create new shapes, so unused shapes are soon dropped.
     """
 
-    def __init__(self, annotation_keys: frozenset[str] = frozenset(), limit: int = 1_000) -> None:
+    def __init__(
+        self,
+        annotation_keys: frozenset[str] = frozenset(),
+        limit: int = 1_000,
+        bounds: elapsed_time.TimeBounds = elapsed_time.NO_BOUNDS,
+        now_seconds: float = 0.0,
+    ) -> None:
         """Keep up to `limit` recently used shapes, even if no pod has them.
 
-        Annotations often differ between pods that are otherwise equal for scheduling. Shapes
-        therefore contain only the annotations in `annotation_keys`, which active policies read.
+        Pods without a node get the shape of `now_seconds`, as policies with `bounds` see it. A
+        running scheduler gives `bounds` to its queue instead. Of the annotations, which often
+        differ between equal pods, shapes contain those in `annotation_keys`, which policies read.
         """
         self._annotation_keys = annotation_keys
+        self._bounds, self._now_seconds = bounds, now_seconds
         self._recent: OrderedDict[bytes, PodShape] = OrderedDict()
         self._in_use: weakref.WeakValueDictionary[bytes, PodShape] = weakref.WeakValueDictionary()
         self._limit = limit
@@ -350,7 +397,9 @@ class PodShapeCache:
 
     def make_pod_info(self, pod: objects.Pod) -> PodInfo:
         """Return a `PodInfo` for the pod."""
-        return PodInfo(pod, self.intern_shape(pod))
+        info = PodInfo(pod, self.intern_shape(pod))
+        is_placed = bool(pod.spec.node_name)
+        return info if is_placed else info.place_in_time(self._bounds, self._now_seconds)
 
     def intern_shape(self, pod: objects.Pod) -> PodShape:
         """Return the shape of the pod; pods that are equal for scheduling get the same object."""
@@ -435,26 +484,12 @@ def _has_valid_selectors(term: objects.PodAffinityTerm) -> bool:
     return not any(selector_errors.find_label_selector_error(s) for s in selected)
 
 
-def make_node_term(term: objects.NodeSelectorTerm) -> NodeTerm:
-    """Convert a node selector term; an invalid requirement makes it match nothing."""
-    labels = objects.LabelSelector(match_expressions=term.match_expressions)
-    fields = [selectors.from_requirement(f) for f in term.match_fields]
-    known = tuple(f for f in fields if f is not None)
-    if len(known) < len(fields):
-        return NodeTerm(selectors.NOTHING)
-    return NodeTerm(selectors.from_label_selector(labels), known)
-
-
 def normalise_image_name(name: str) -> str:
     """Return the image name, with `:latest` added if it has neither tag nor digest.
 
     Source: plugins/imagelocality/image_locality.go, normalizedImageName.
     """
     return name if name.rfind(":") > name.rfind("/") else name + ":latest"
-
-
-def _is_empty_term(term: objects.NodeSelectorTerm) -> bool:
-    return not term.match_expressions and not term.match_fields
 
 
 def _find_controller(pod: objects.Pod) -> objects.OwnerReference | None:

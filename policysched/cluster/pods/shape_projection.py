@@ -46,5 +46,6 @@ class PodFieldsRead:
                 pod_shape.drop_unread_spec_fields(shape.spec),
                 shape.requests,
                 shape.own_name,
+                shape.times,
             )
         )

@@ -9,13 +9,20 @@ import numpy as np
 from policysched.cluster import snapshot
 from policysched.cluster.columns import columns
 from policysched.cluster.pods import pod_shape
-from policysched.compiler import condition_evidence, expressions, lowering, rewrites, rule_programs
+from policysched.compiler import (
+    condition_evidence,
+    expressions,
+    lowering,
+    rewrites,
+    rule_programs,
+    time_evidence,
+)
 from policysched.compiler.nodes import node_facts
 from policysched.compiler.pods import scope
 from policysched.compiler.rules import base, hysteresis
 from policysched.framework import cycle_state, interface, status
 from policysched.kernels import programs as operations
-from policysched.lang.checked import checked, checked_expr
+from policysched.lang.checked import checked, checked_expr, elapsed_times
 
 
 class Reject(base.PolicyRule):
@@ -34,6 +41,7 @@ class Reject(base.PolicyRule):
         hysteresis: which nodes stay rejected once they are; None without `until`.
         together: answers for it and others about one node; None for one that holds nodes.
         rejected: the answer for nodes that the rule rejects.
+        node_ages: ages of nodes in seconds at which the condition may change.
     """
 
     def __init__(
@@ -57,6 +65,7 @@ class Reject(base.PolicyRule):
             self.reads |= interface.Reads.NODE  # which nodes are held
             self.hysteresis = hysteresis.Hysteresis(rule.condition, rule.until, lower)
         self.together = None if self.hysteresis else programs
+        self.node_ages = elapsed_times.list_time_bounds([condition], "nodeAge")
         self._guards = [lower.lower(part) for part in _pod_parts(condition)]
         self._rejects_unknown = rule.on_missing == "reject"
         resolvable = checked_expr.reads_placed_pods(condition)
@@ -97,20 +106,27 @@ class Reject(base.PolicyRule):
     def evidence(
         self, pod: pod_shape.PodInfo, snap: snapshot.Snapshot, diagnosis: interface.Diagnosis
     ) -> str:
-        """Return what the rule saw of its metrics on the nodes that it rejected."""
-        if self.told is None or diagnosis.pre_filter is not None:
+        """Return what the rule saw of its metrics, and how long the pod has to wait.
+
+        It speaks only of nodes that it rejected.
+        """
+        times = time_evidence.describe_pod_times(self.condition.source, pod, snap)
+        if diagnosis.pre_filter is not None or (self.told is None and not times):
             return ""
         if not self.applies_to(cycle_state.CycleState(), pod.shape, snap):
             return ""
         lost = self.outage(snap)
-        if lost is not None:
+        if lost is not None and self.told is not None:
             return self.told.skipped(lost, snap)
         own = [n for n, each in enumerate(diagnosis.statuses) if each == self.rejected]
         rows = np.flatnonzero(np.isin(diagnosis.ids, own))
         if not len(rows):
             return ""
         nodes = snap.view_rows(rows)
-        return self.told.on_nodes(nodes, self._only_held(nodes, pod.shape))
+        if self.told is None:
+            return f"{self.head.name} (line {self.head.span.line}): {'; '.join(times)}"
+        measured = self.told.on_nodes(nodes, self._only_held(nodes, pod.shape))
+        return "; ".join([measured, *times])
 
     def evidence_on(
         self,
@@ -125,7 +141,7 @@ class Reject(base.PolicyRule):
         ):
             return ""
         measured = self.measured_on(node)
-        parts = self._parts.on_node(node, pod.shape, state)
+        parts = self._parts.on_node(node, pod, state)
         return "; ".join([measured, *parts] if measured else parts)
 
     def measured_on(self, node: snapshot.NodeView) -> str:

@@ -29,6 +29,8 @@ from policysched.kube.writing import paths, status_patch
 _logger = logging.getLogger(__name__)
 
 POD_SCHEDULED = "PodScheduled"
+SCHEDULING_GATED = "SchedulingGated"
+"""The reason of the condition that the API server writes for a pod with scheduling gates."""
 WORKERS = 4
 REMEMBERED_SECONDS = 60.0
 """How long the last write to a pod is remembered while the watch does not show it. If the watch is
@@ -59,6 +61,11 @@ class ConditionText(Protocol):
         """Return one sentence for human readers."""
         ...
 
+    @property
+    def since_seconds(self) -> int | None:
+        """Return when the condition began, in seconds since 1970; None for the time of writing."""
+        ...
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _PodStatusUpdate:
@@ -68,11 +75,14 @@ class _PodStatusUpdate:
         pod: the pod's state when the note was queued.
         content: status, reason and message of the condition; None keeps the current condition.
         nominated_node_name: None keeps the current nomination.
+        since_seconds: when the condition began, in seconds since 1970; None for the time of the
+            write.
     """
 
     pod: objects.Pod
     content: tuple[str, str, str] | None
     nominated_node_name: str | None
+    since_seconds: int | None = None
 
     def merge_over(self, older: _PodStatusUpdate | None) -> _PodStatusUpdate:
         """Merge this note with an older unwritten note; values of this note win."""
@@ -82,7 +92,8 @@ class _PodStatusUpdate:
         nominated = self.nominated_node_name
         if nominated is None:
             nominated = older.nominated_node_name
-        return _PodStatusUpdate(self.pod, content, nominated)
+        since = older.since_seconds if self.content is None else self.since_seconds
+        return _PodStatusUpdate(self.pod, content, nominated, since)
 
     def apply_to(self, known: _KnownPodStatus) -> _KnownPodStatus:
         """Return the status that the pod has after this note is written."""
@@ -170,7 +181,8 @@ class ApiPodStatusWriter:
         """
         content = (condition.status, condition.reason, condition.message)
         self._enqueue_status_update(
-            pod.uid, _PodStatusUpdate(pod.pod, content, nominated_node_name)
+            pod.uid,
+            _PodStatusUpdate(pod.pod, content, nominated_node_name, condition.since_seconds),
         )
 
     def nominate(self, pod: pod_shape.PodInfo, node_name: str) -> None:
@@ -291,13 +303,17 @@ def _make_status_patch(
     conditions: tuple[status_patch.ConditionPatch, ...] = ()
     if note.content is not None:
         status, reason, message = note.content
-        is_old = known.content[0] == status
+        since, is_old = now, known.content[0] == status
+        if note.since_seconds is not None:
+            since = datetime.datetime.fromtimestamp(note.since_seconds, datetime.UTC)
+            # The pod waits since its first attempt, not since its gates were set.
+            is_old = is_old and known.content[1] != SCHEDULING_GATED
         condition = status_patch.ConditionPatch(
             type=POD_SCHEDULED,
             status=status,
             reason=reason,
             message=message,
-            last_transition_time=None if is_old else status_patch.format_time(now),
+            last_transition_time=None if is_old else status_patch.format_time(since),
             observed_generation=metadata.generation,
         )
         conditions = (condition,)

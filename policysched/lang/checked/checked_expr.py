@@ -15,6 +15,7 @@ from typing import Literal, TypeAlias
 from policysched import units
 from policysched.lang import source
 from policysched.lang.checked import checked_selector
+from policysched.lang.words import vocabulary
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -99,6 +100,22 @@ class PodLimits:
 class PodPriority:
     """The incoming pod's `spec.priority`; 0 if unset."""
 
+    unit: units.Unit
+    span: source.Span = dataclasses.field(compare=False, repr=False)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ElapsedTime:
+    """The whole seconds that have passed; the checker allows only comparisons with a constant.
+
+    `elapsed_times` describes when such a comparison changes.
+
+    Attributes:
+        kind: `waiting` counts from the first attempt to schedule the incoming pod, `podAge` from
+            the creation of this pod, and `nodeAge` from the creation of the node.
+    """
+
+    kind: vocabulary.ElapsedKind
     unit: units.Unit
     span: source.Span = dataclasses.field(compare=False, repr=False)
 
@@ -261,6 +278,7 @@ TypedExpr: TypeAlias = (
     | PodRequests
     | PodLimits
     | PodPriority
+    | ElapsedTime
     | NodeLabelNumber
     | PlacedPodCount
     | ArithmeticOperation
@@ -316,6 +334,8 @@ def reads_pod(expr: TypedExpr) -> bool:
 
 def is_pod_field(expr: TypedExpr) -> bool:
     """Return whether an expression, apart from its operands, reads the incoming pod itself."""
+    if isinstance(expr, ElapsedTime):
+        return expr.kind != "nodeAge"
     return isinstance(expr, PodRequests | PodLimits | PodPriority | NodeLabelIsPodValue | PodMatch)
 
 

@@ -69,6 +69,7 @@ def _attach_unit_to_number(match: re.Match[str]) -> str | None:
 EXPRESSIONS = (
     _idiom(rf"({_OPERAND})\s*//\s*(\d[\w.]*)", r"floor(\1 / \2)"),
     _idiom(rf"\b(?:{_OBJECT}(?:spec\.|status\.)?)?priority\b", "priority"),
+    _idiom(rf"\b{_OBJECT}age\b", r"\g<object>Age"),
     _idiom(
         rf"\b{_OBJECT}(?:metadata\.)?name\s*({_EQUALITY})\s*({_VALUE})", r"node(nodeName \2 \3)"
     ),

@@ -199,11 +199,15 @@ KUBERNETES_WORDS: dict[str, str] = {
 NOT_THE_SAME = frozenset({"requiredDuringSchedulingRequiredDuringExecution"})
 """Words of manifests whose replacements lose part of the meaning."""
 
+_AGES = "write `nodeAge` or `podAge`, and compare it with a duration: `nodeAge < 10m`"
+_WAITING = "write `waiting`, and compare it with a duration: `waiting > 10m`"
 CALLS_OF_OTHERS: dict[str, str] = {
     **dict.fromkeys(
         ("avg", "mean", "average"),
         "write the metric alone, and `over 5m avg` after the comparison",
     ),
+    **dict.fromkeys(("age", "now", "podage", "nodeage", "time", "timestamp"), _AGES),
+    **dict.fromkeys(("wait", "waiting"), _WAITING),
     "absent": "write the metric in a comparison, and `missing reject` after it",
     "pods": "`requested(pods)` counts all pods of a node, `count(pods where …)` some of them",
 }
@@ -218,6 +222,13 @@ LITERALS: dict[str, str] = {
     ),
 }
 """Foreign literal, in lower case -> advice."""
+
+TIMES: dict[str, str] = {
+    **dict.fromkeys(("age", "created", "creationtimestamp", "now", "time", "uptime"), _AGES),
+    **dict.fromkeys(("pending", "pendingtime", "queued", "waited"), _WAITING),
+    **dict.fromkeys(("waiting", "waitingtime", "waiting_time", "waittime"), _WAITING),
+}
+"""Name of a time in other languages, or of a time in a selector, in lower case -> advice."""
 
 MISSING: tuple[str, ...] = (
     *("where", "when", "required", "topologyKey", "pods where", "self", "namespace", "prefer"),

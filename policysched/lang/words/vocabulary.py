@@ -12,6 +12,7 @@ from typing import Literal
 from policysched import units
 
 Domain = Literal["pod", "node", "namespace", "cluster", "resource"]
+ElapsedKind = Literal["waiting", "podAge", "nodeAge"]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -117,6 +118,12 @@ FUNCTIONS: dict[str, str] = {
 EXPRESSION_FIELDS: dict[str, tuple[units.Unit, str]] = {
     "priority": (units.NUMBER, "`spec.priority` of the pod, 0 if unset"),
 }
+ELAPSED_TIMES: dict[str, str] = {
+    "waiting": "time since the pod was first tried; compared with a duration: `waiting > 10m`",
+    "podAge": "time since the creation of the pod; compared with a duration",
+    "nodeAge": "time since the creation of the node; compared with a duration",
+}
+"""Names in expressions that a metric, param or let with the same name hides."""
 STRATEGIES: dict[str, str] = {
     "LeastAllocated": "more points for nodes with more free resources",
     "MostAllocated": "more points for nodes with less free resources",

@@ -47,6 +47,7 @@ _MAX_SHOWN_LINES = 8
 _UNGRANTED = "NoExecute"
 """The taint effect that no policy can tolerate (PS207)."""
 _WORD = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./-]*")
+_BEFORE_CONDITIONS = ("when", "until", "and", "or", "not", "score")
 _RESOURCES = frozenset({"cpu", "memory", "ephemeral-storage", "pods"})
 
 
@@ -329,11 +330,18 @@ def _propose_expression_words(
                 each.symbol.name, "name", each.symbol.kind, doc, rank=1
             )
     yield from _propose_functions(context)
-    for name, (_, doc) in vocabulary.EXPRESSION_FIELDS.items():
-        yield proposals.CompletionProposal(name, "field", doc, rank=3)
+    yield from _propose_fields(context)
     if context.get_preceding_word() == "score":
         for name, doc in vocabulary.STRATEGIES.items():
             yield proposals.CompletionProposal(name, "function", doc, rank=2)
+
+
+def _propose_fields(at: cursor_contexts.CursorContext) -> Iterator[proposals.CompletionProposal]:
+    known = {name: doc for name, (_, doc) in vocabulary.EXPRESSION_FIELDS.items()}
+    if at.item != "clusterPolicy" and at.get_preceding_word() in _BEFORE_CONDITIONS:
+        known |= vocabulary.ELAPSED_TIMES
+    for name, doc in known.items():
+        yield proposals.CompletionProposal(name, "field", doc, rank=3)
 
 
 def _propose_functions(

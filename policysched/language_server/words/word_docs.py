@@ -194,6 +194,7 @@ def describe_word(word: str, before: str = "") -> str:
         return DOCS[word]
     for table in (
         vocabulary.FUNCTIONS,
+        vocabulary.ELAPSED_TIMES,
         vocabulary.STRATEGIES,
         vocabulary.NORMALIZATIONS,
     ):

@@ -68,6 +68,7 @@ def find_value_range(
             checked_expr.NodeResource()
             | checked_expr.PodRequests()
             | checked_expr.PodLimits()
+            | checked_expr.ElapsedTime()
             | checked_expr.PlacedPodCount()
         ):
             return _NOT_NEGATIVE

@@ -17,12 +17,12 @@ import numpy.typing as npt
 from policysched.cluster import snapshot
 from policysched.cluster.columns import columns, label_column
 from policysched.cluster.objects import selectors
-from policysched.cluster.pods import pod_shape
+from policysched.cluster.pods import node_terms
 from policysched.plugins.kernels import node_selection
 
 Rows: TypeAlias = npt.NDArray[np.intp]
 """intp (r,): rows of nodes, some of which may be dead."""
-Terms: TypeAlias = tuple[pod_shape.NodeTerm, ...] | None
+Terms: TypeAlias = tuple[node_terms.NodeTerm, ...] | None
 """Node selector terms that are ORed; None selects all nodes."""
 
 _MAX_KEPT = 100_000
@@ -121,7 +121,7 @@ class NodeRows:
         return read
 
 
-def _only_requirement(terms: tuple[pod_shape.NodeTerm, ...]) -> selectors.Requirement | None:
+def _only_requirement(terms: tuple[node_terms.NodeTerm, ...]) -> selectors.Requirement | None:
     """Return the requirement, one that names values, of terms that are nothing else."""
     if len(terms) != 1 or terms[0].fields or len(terms[0].labels.requirements) != 1:
         return None

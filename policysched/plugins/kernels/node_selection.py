@@ -12,7 +12,7 @@ import numpy as np
 from policysched.cluster import snapshot
 from policysched.cluster.columns import columns
 from policysched.cluster.objects import objects, selectors
-from policysched.cluster.pods import pod_shape
+from policysched.cluster.pods import node_terms, pod_shape
 
 NAME_FIELD = "metadata.name"
 
@@ -26,7 +26,7 @@ def required_mask(shape: pod_shape.PodShape, nodes: snapshot.NodeView) -> column
 
 
 def any_term_mask(
-    terms: Iterable[pod_shape.NodeTerm], nodes: snapshot.NodeView
+    terms: Iterable[node_terms.NodeTerm], nodes: snapshot.NodeView
 ) -> columns.NodeMask:
     """Return bool (n,): the nodes that one of `terms` matches; no terms match no node."""
     mask = np.zeros(len(nodes), np.bool_)
@@ -35,7 +35,7 @@ def any_term_mask(
     return mask
 
 
-def term_mask(term: pod_shape.NodeTerm, nodes: snapshot.NodeView) -> columns.NodeMask:
+def term_mask(term: node_terms.NodeTerm, nodes: snapshot.NodeView) -> columns.NodeMask:
     """Return bool (n,): the nodes that match all label and field requirements of a term."""
     mask = nodes.matches_selector(term.labels)
     for field in term.fields:
@@ -64,7 +64,7 @@ def required_matches(shape: pod_shape.PodShape, node: objects.Node) -> bool:
     return terms is None or any_term_matches(terms, node)
 
 
-def any_term_matches(terms: Iterable[pod_shape.NodeTerm], node: objects.Node) -> bool:
+def any_term_matches(terms: Iterable[node_terms.NodeTerm], node: objects.Node) -> bool:
     """Return whether one of `terms` matches a node."""
     return any(
         term.labels.matches(node.metadata.labels)

@@ -13,7 +13,7 @@ from policysched import quantity
 from policysched.cluster import snapshot
 from policysched.cluster.columns import columns
 from policysched.cluster.objects import selectors, storage_objects
-from policysched.cluster.pods import pod_shape
+from policysched.cluster.pods import node_terms
 from policysched.plugins.kernels import node_rows
 
 Capacity: TypeAlias = storage_objects.CSIStorageCapacity
@@ -85,7 +85,7 @@ def _accessible_from(capacity: Capacity) -> node_rows.Terms:
     """Return the terms of the nodes that a capacity is for; without a topology there are none."""
     if capacity.node_topology is None:
         return ()
-    return (pod_shape.NodeTerm(selectors.from_label_selector(capacity.node_topology)),)
+    return (node_terms.NodeTerm(selectors.from_label_selector(capacity.node_topology)),)
 
 
 def _key(capacity: Capacity) -> tuple[str, str]:

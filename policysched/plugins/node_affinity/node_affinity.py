@@ -13,7 +13,7 @@ import numpy as np
 from policysched.cluster import snapshot
 from policysched.cluster.columns import columns
 from policysched.cluster.objects import objects, selector_errors
-from policysched.cluster.pods import pod_shape
+from policysched.cluster.pods import node_terms, pod_shape
 from policysched.framework import comparison, cycle_state, events, interface, status
 from policysched.plugins import arguments, names
 from policysched.plugins.kernels import node_selection
@@ -191,7 +191,7 @@ def _find_node_names_in_fields(
     return frozenset.intersection(*sets) if sets else None
 
 
-def _format_unmet_requirements(node: objects.Node, term: pod_shape.NodeTerm) -> str:
+def _format_unmet_requirements(node: objects.Node, term: node_terms.NodeTerm) -> str:
     """Format the requirements of a term that a node does not meet."""
     fields = [
         f"{field.key} is {node.name}, wanted {field}"

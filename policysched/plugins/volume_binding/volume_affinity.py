@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import msgspec
 
 from policysched.cluster.objects import objects, selectors, storage_objects
-from policysched.cluster.pods import pod_shape
+from policysched.cluster.pods import node_terms
 from policysched.plugins.kernels import node_rows
 
 _ZONE = "topology.kubernetes.io/zone"
@@ -48,15 +48,15 @@ def _make_selector_terms(selector: objects.NodeSelector | None) -> node_rows.Ter
     )
 
 
-def _make_selector_term(term: objects.NodeSelectorTerm) -> pod_shape.NodeTerm:
+def _make_selector_term(term: objects.NodeSelectorTerm) -> node_terms.NodeTerm:
     """Convert a node selector term of a volume to its canonical form.
 
     kube-scheduler matches the affinity of volumes only against node labels, so valid field
     requirements are ignored.
     """
     if not all(f.operator in ("In", "NotIn") and len(f.values) == 1 for f in term.match_fields):
-        return pod_shape.NodeTerm(selectors.NOTHING)
-    return pod_shape.NodeTerm(pod_shape.make_node_term(term).labels)
+        return node_terms.NodeTerm(selectors.NOTHING)
+    return node_terms.NodeTerm(node_terms.make_node_term(term).labels)
 
 
 def _is_empty_term(term: objects.NodeSelectorTerm) -> bool:
@@ -73,13 +73,13 @@ def make_allowed_topology_terms(storage_class: storage_objects.StorageClass) -> 
     )
 
 
-def _make_allowed_topology_term(term: storage_objects.TopologyTerm) -> pod_shape.NodeTerm:
+def _make_allowed_topology_term(term: storage_objects.TopologyTerm) -> node_terms.NodeTerm:
     expressions = tuple(
         objects.SelectorRequirement(key=e.key, operator="In", values=e.values)
         for e in term.match_label_expressions
     )
     selector = objects.LabelSelector(match_expressions=expressions)
-    return pod_shape.NodeTerm(selectors.from_label_selector(selector))
+    return node_terms.NodeTerm(selectors.from_label_selector(selector))
 
 
 # --- in-tree volumes that a CSI driver replaces ---------------------------------------------------

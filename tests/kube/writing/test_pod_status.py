@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import dataclasses
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -142,6 +143,22 @@ async def test_the_time_of_transition_moves_with_the_status_only() -> None:
         writer.set_condition(pod(shown(GATED)), UNSCHEDULABLE)
         await writer.flush()
         assert "lastTransitionTime" not in conditions(server)[0]
+
+
+@asynchronous
+async def test_the_time_of_the_first_attempt_replaces_that_of_the_gates() -> None:
+    """Policies read since when a pod waits; a later attempt does not move this time."""
+    async with FakeServer() as server, running(server) as writer:
+        server.on("PATCH", STATUS, patched("8"))
+        since_seconds = int(builders.EPOCH.timestamp())
+        tried = dataclasses.replace(UNSCHEDULABLE, since_seconds=since_seconds)
+        writer.set_condition(pod(shown(GATED)), tried)
+        await writer.flush()
+        assert conditions(server)[0]["lastTransitionTime"] == "2026-01-05T12:00:00Z"
+        other = dataclasses.replace(tried, message="0/2 nodes are available.")
+        writer.set_condition(pod(shown(UNSCHEDULABLE), name="db"), other)
+        await writer.flush()
+        assert "lastTransitionTime" not in conditions(server)[1]
 
 
 @asynchronous

@@ -14,6 +14,7 @@ from policysched.lang.checked import checked, checked_expr, checked_selector, me
 from policysched.lang.checking import check_metric_times, number_reading
 from policysched.lang.checking.expressions import (
     check_calls,
+    check_elapsed_times,
     check_operands,
     check_pod_counts,
     check_targets,
@@ -64,7 +65,7 @@ class ExprChecker:
     def check_condition(self, expr: syntax_expr.Expr) -> Typed | None:
         """Return the typed condition; None if an error was reported."""
         self._reset_size_counters()
-        return self._check_subcondition(expr)
+        return self._require_known_times(self._check_subcondition(expr))
 
     def check_number_or_condition(
         self, expr: syntax_expr.Expr, expected: units.Unit | None = None
@@ -74,7 +75,12 @@ class ExprChecker:
         A literal is converted to the unit `expected`, if given.
         """
         self._reset_size_counters()
-        return self.check_subexpression(expr, expected)
+        return self._require_known_times(self.check_subexpression(expr, expected))
+
+    def _require_known_times(self, typed: Typed | None) -> Typed | None:
+        """Report an elapsed time that is not compared with a constant; a let can name it alone."""
+        report, is_let = check_elapsed_times.report_misused_time, self.env.target is None
+        return None if typed is None or report(self.env, typed, allows_bare=is_let) else typed
 
     def check_constant(self, expr: syntax_expr.Expr, unit: units.Unit) -> float | None:
         """Return the value of a constant expression in `unit`; report other expressions."""
@@ -281,7 +287,11 @@ class ExprChecker:
                 help=f"write `{self.env.target or 'node'}({name.text})`"
                 + ("" if self.env.target == "cluster" else f" or `pod({name.text})`"),
             )
-        elif name.text not in env.silent_names:
+        elif name.text in env.silent_names:
+            pass
+        elif name.text in vocabulary.ELAPSED_TIMES:
+            return check_elapsed_times.check_elapsed_time(env, ref)
+        else:
             self._report_undefined_name(name)
         return None
 
@@ -307,8 +317,8 @@ class ExprChecker:
         self.found.report_undefined_name(
             "metric, param or let",
             name,
-            self.env.names | vocabulary.EXPRESSION_FIELDS.keys(),
-            instead=foreign_words.LITERALS.get(name.text.lower())
+            self.env.names | vocabulary.EXPRESSION_FIELDS.keys() | vocabulary.ELAPSED_TIMES.keys(),
+            instead=(foreign_words.LITERALS | foreign_words.TIMES).get(name.text.lower())
             or f"for a label, write `{self.env.target or 'node'}({name.text} Exists)` or "
             f"`label({name.text})`",
         )

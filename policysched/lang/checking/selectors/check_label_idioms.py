@@ -245,5 +245,5 @@ def _get_unknown_name(env: number_reading.NameEnvironment, expr: syntax_expr.Exp
         return None
     name = expr.name.text
     known = env.names | env.silent_names | env.found.lost_words
-    is_known = name in known or name in vocabulary.EXPRESSION_FIELDS
-    return None if is_known or name in vocabulary.FUNCTIONS else name
+    words = (vocabulary.EXPRESSION_FIELDS, vocabulary.ELAPSED_TIMES, vocabulary.FUNCTIONS)
+    return None if name in known or any(name in each for each in words) else name

@@ -317,15 +317,15 @@ class SelectorChecker:
         if shift is None:
             return None
         operator = "Gt" if requirement.operator in ("Gt", ">", ">=") else "Lt"
-        number = self._check_whole_number(requirement.words[0], requirement.operator)
+        advice = foreign_words.TIMES.get(requirement.subject.name.text.lower(), "")
+        number = whole_numbers.check_whole_number(
+            self._env, requirement.words[0], requirement.operator, advice
+        )
         if number is None:
             return operator, None
         if not int64.fits_int64(number + shift):
             return operator, None
         return operator, str(number + shift)
-
-    def _check_whole_number(self, value: syntax_expr.Value, operator: str) -> int | None:
-        return whole_numbers.check_whole_number(self._env, value, operator)
 
     def _check_name_validity(self, word: syntax_expr.Value, what: str, problem: str) -> bool:
         if problem:

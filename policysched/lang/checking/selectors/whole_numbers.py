@@ -15,9 +15,12 @@ _WHOLE = re.compile(r"-?[0-9]+\Z")
 
 
 def check_whole_number(
-    env: number_reading.NameEnvironment, value: syntax_expr.Value, operator: str
+    env: number_reading.NameEnvironment, value: syntax_expr.Value, operator: str, advice: str = ""
 ) -> int | None:
-    """Return the int64 on the right of Gt, Lt, `<` and similar; None if an error was reported."""
+    """Return the int64 on the right of Gt, Lt, `<` and similar; None if an error was reported.
+
+    `advice` is the help for a number that is not whole and cannot be rounded.
+    """
     if _WHOLE.match(value.text) and (number := int64.parse_int64(value.text)) is not None:
         return number
     literal = numerals.parse_numeral(value.text)
@@ -31,7 +34,7 @@ def check_whole_number(
         f"`{operator}` compares whole numbers; `{value.text}` is not one",
         value.span,
         notes=("Kubernetes reads label and taint values as int64 here",),
-        help=f"write `{near}`" if fix is not None else "",
+        help=f"write `{near}`" if fix is not None else advice,
         fix=fix,
     )
     return None

@@ -34,7 +34,7 @@ def _explain_equal_points(
     each: checked.ExpressionScoreRule, metrics: rule_conditions.Metrics
 ) -> str:
     """Return the reason why all nodes get the same points, or "" if their points can differ."""
-    if not any(isinstance(part, _OF_NODES) for part in checked_expr.walk_expressions(each.value)):
+    if not any(_depends_on_node(part) for part in checked_expr.walk_expressions(each.value)):
         return "it does not depend on the node"
     if each.value.unit is None:
         return ""  # PS302 and PS310 report constant conditions
@@ -45,6 +45,12 @@ def _explain_equal_points(
     if points is not None:
         return f"all values from {found.low:g} to {found.high:g} get {points:g} points here"
     return ""
+
+
+def _depends_on_node(part: checked_expr.TypedExpr) -> bool:
+    if isinstance(part, checked_expr.ElapsedTime):
+        return part.kind == "nodeAge"
+    return isinstance(part, _OF_NODES)
 
 
 def _compute_constant_points(

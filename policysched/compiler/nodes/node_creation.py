@@ -1,0 +1,54 @@
+"""When nodes were created, for conditions on their age.
+
+A node has reached an age if it was created early enough before the time of the decision. The times
+of creation never change, so only the moment with which they are compared does.
+"""
+
+from __future__ import annotations
+
+import datetime
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from policysched.cluster import elapsed_time, snapshot
+from policysched.cluster.columns import columns
+from policysched.cluster.pods import pod_shape
+
+
+class NodeCreationInput:
+    """The creation of each node in whole seconds since 1970; infinity if it is unknown."""
+
+    def compute(self, nodes: snapshot.NodeView) -> columns.FloatArray:
+        """Return the times."""
+        created = (
+            math.inf if node is None else elapsed_time.find_creation_seconds(node.metadata)
+            for node in nodes.objects()
+        )
+        return np.fromiter(
+            (math.inf if seconds is None else seconds for seconds in created), np.float64
+        )
+
+
+def make_moment_reader(
+    age_seconds: int,
+) -> Callable[[pod_shape.PodShape, snapshot.Snapshot], float]:
+    """Return a function that computes until when nodes were created that have reached an age."""
+    return lambda _, snap: math.floor(snap.now_seconds) - float(age_seconds)
+
+
+def find_next_change(
+    created: columns.FloatArray, ages_seconds: Sequence[int], now: datetime.datetime
+) -> datetime.datetime | None:
+    """Return when a node next reaches one of some ages; None if never.
+
+    Args:
+        created: float64 (n,), the creation of each node.
+        ages_seconds: the ages.
+        now: the time after which to look.
+    """
+    after = now.timestamp()
+    moments = [created[created + age > after].min(initial=math.inf) + age for age in ages_seconds]
+    first = min(moments, default=math.inf)
+    return datetime.datetime.fromtimestamp(first, datetime.UTC) if math.isfinite(first) else None

@@ -1,0 +1,87 @@
+"""The commands about pods that wait, at different times."""
+
+from __future__ import annotations
+
+import json
+import pathlib
+from typing import Any
+
+import pytest
+import yaml
+
+from policysched.cli import main
+
+POLICY = """
+policy spot-first {
+  for pods where app = batch
+  reject when not node(pool = spot) and waiting < 10m as patience
+}
+"""
+OPEN = "policy spot-first { for pods where app = batch }\n"
+WAITS_SINCE = "2026-03-02T10:00:00Z"
+
+
+def _write_cluster(folder: pathlib.Path) -> str:
+    amounts = {"cpu": "4", "memory": "8Gi", "pods": "110"}
+    node = {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": "std"},
+        "status": {"allocatable": amounts},
+    }
+    condition = {"type": "PodScheduled", "status": "False", "lastTransitionTime": WAITS_SINCE}
+    pod = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "p", "namespace": "default", "labels": {"app": "batch"}},
+        "spec": {"containers": [{"name": "main", "image": "app"}]},
+        "status": {"phase": "Pending", "conditions": [condition]},
+    }
+    path = folder / "cluster.yaml"
+    path.write_text(yaml.safe_dump_all([node, pod]), encoding="utf-8")
+    for name, text in (("new", POLICY), ("old", OPEN)):
+        (folder / f"{name}.policy").write_text(text, encoding="utf-8")
+    return str(path)
+
+
+def _run(capsys: pytest.CaptureFixture[str], *arguments: str) -> Any:
+    main.main([*arguments, "-o", "json"])
+    return json.loads(capsys.readouterr().out)
+
+
+@pytest.mark.parametrize("clock, node", [("10:09:59", None), ("10:10:00", "std")])
+def test_simulate_decides_at_the_given_time(
+    tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str], clock: str, node: str | None
+) -> None:
+    """The pod fits from the second at which it has waited for ten minutes."""
+    cluster, policies = _write_cluster(tmp_path), str(tmp_path / "new.policy")
+    now = ("--cluster", cluster, "--now", f"2026-03-02T{clock}Z")
+    found = _run(capsys, "simulate", "--policies", policies, *now)
+    assert [each["node"] for each in found["placements"]] == [node]
+
+
+def test_explain_tells_how_long_the_pod_has_to_wait(
+    tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """And a shorter time that is already over would help."""
+    cluster, policies = _write_cluster(tmp_path), str(tmp_path / "new.policy")
+    now = ("--cluster", cluster, "--now", "2026-03-02T10:04:00Z")
+    (found,) = _run(capsys, "explain", "pod", "p", "--policies", policies, *now)
+    (failure,) = found["nodes"]["std"]["all"]
+    waits = "waiting 4m < 10m, decided again at 2026-03-02T10:10:00Z"
+    assert failure["evidence"] == f"no label pool; {waits}"
+    thresholds = [each for each in found["edits"] if each["kind"] == "threshold"]
+    assert [(each["from"], each["to"]) for each in thresholds] == [("600s", "240s")]
+
+
+@pytest.mark.parametrize("clock, causes", [("10:09:59", ["spot-first/patience"]), ("10:10:00", [])])
+def test_plan_names_the_rule_as_long_as_it_rejects(
+    tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str], clock: str, causes: list[str]
+) -> None:
+    """Afterwards, the new rule changes nothing for this pod."""
+    cluster = _write_cluster(tmp_path)
+    sides = ("--from", str(tmp_path / "old.policy"), "--to", str(tmp_path / "new.policy"))
+    now = ("--cluster", cluster, "--now", f"2026-03-02T{clock}Z")
+    found = _run(capsys, "plan", *sides, *now)
+    assert [each["name"] for each in found["edits"] if each["pods"]["unschedulable"]] == causes
+    assert len(found["changes"]) == len(causes)
