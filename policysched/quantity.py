@@ -1,7 +1,7 @@
-"""Parse Kubernetes quantities ("500m", "1Gi") as exact integers.
+"""Parse Kubernetes quantities ("500m", "1Gi") exactly, and write them as Kubernetes does.
 
-Source: apimachinery `pkg/api/resource` (`Quantity.Value`, `Quantity.MilliValue`). Both round up,
-away from zero, and the result is clamped to int64.
+Source: apimachinery `pkg/api/resource` (`Quantity.Value`, `Quantity.MilliValue`,
+`Quantity.CanonicalizeBytes`). The first two round up, away from zero, and clamp to int64.
 """
 
 from __future__ import annotations
@@ -35,6 +35,20 @@ _QUANTITY = re.compile(
     re.ASCII,
 )
 _MAX_TEXT_LENGTH = 64
+_DECIMAL_SUFFIXES = {
+    -9: "n",
+    -6: "u",
+    -3: "m",
+    0: "",
+    3: "k",
+    6: "M",
+    9: "G",
+    12: "T",
+    15: "P",
+    18: "E",
+}
+_BINARY_STEP = 1024
+_BINARY_SUFFIXES = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
 
 
 class QuantityError(ValueError):
@@ -76,3 +90,41 @@ def _parse_rounded(text: str, factor: int) -> int:
     if number < 0:
         away_from_zero = number.numerator // number.denominator
     return max(int64.MIN, min(int64.MAX, away_from_zero))
+
+
+@functools.lru_cache(maxsize=65536)
+def normalize_quantity(text: str) -> str:
+    """Return a quantity as Kubernetes writes it: `1Gi` for `1024Mi`, `1500m` for `1.5`.
+
+    Raises:
+        QuantityError: the text is not a quantity.
+    """
+    number = parse_quantity(text)
+    if text.endswith("i"):
+        return format_binary(number)
+    return _format_decimal(number, has_exponent=text[-1].isdigit() and "e" in text.lower())
+
+
+def format_binary(number: Fraction | int) -> str:
+    """Return a quantity with a binary suffix; small and broken numbers get a decimal one."""
+    if number.denominator != 1 or -_BINARY_STEP < number < _BINARY_STEP:
+        return _format_decimal(number, has_exponent=False)
+    whole, power = int(number), 0
+    while whole % _BINARY_STEP == 0 and power < len(_BINARY_SUFFIXES) - 1:
+        whole, power = whole // _BINARY_STEP, power + 1
+    return f"{whole}{_BINARY_SUFFIXES[power]}"
+
+
+def _format_decimal(number: Fraction | int, *, has_exponent: bool) -> str:
+    """Return a whole number with the largest suffix, or exponent that three divides."""
+    nano = number * 10**9
+    whole, exponent = int(nano), -9
+    if nano.denominator != 1:
+        whole += 1 if nano > 0 else -1
+    while whole and whole % 1000 == 0 and exponent < max(_DECIMAL_SUFFIXES):
+        whole, exponent = whole // 1000, exponent + 3
+    if not whole:
+        return "0"
+    if has_exponent:
+        return f"{whole}e{exponent}"
+    return f"{whole}{_DECIMAL_SUFFIXES[exponent]}"

@@ -60,3 +60,35 @@ def test_value_is_the_smallest_integer_not_below(number: int, suffix: str) -> No
     exact = quantity.parse_quantity(f"{number}{suffix}")
     rounded = quantity.parse_whole_units(f"{number}{suffix}")
     assert rounded == int64.MAX or exact <= rounded < exact + Fraction(1)
+
+
+@pytest.mark.parametrize(
+    "text, written",
+    [
+        ("0", "0"),
+        ("0Gi", "0"),
+        ("1024Mi", "1Gi"),
+        ("1.5Gi", "1536Mi"),
+        ("1000Ki", "1000Ki"),
+        ("512", "512"),
+        ("0.5Ki", "512"),
+        ("1.0001Ki", "1024102400u"),
+        ("-2048Ki", "-2Mi"),
+        ("1000", "1k"),
+        ("1.5", "1500m"),
+        ("1500m", "1500m"),
+        ("1000m", "1"),
+        ("1.5k", "1500"),
+        ("0.0000000001", "1n"),
+        ("-0.0000000001", "-1n"),
+        ("1e3", "1e3"),
+        ("12E-1", "1200e-3"),
+        ("100e1", "1e3"),
+        ("2e0", "2e0"),
+        ("1E", "1E"),
+    ],
+)
+def test_a_quantity_is_written_as_kubernetes_does(text: str, written: str) -> None:
+    """The suffix keeps its kind, and is the largest one that leaves a whole number."""
+    assert quantity.normalize_quantity(text) == written
+    assert quantity.normalize_quantity(written) == written

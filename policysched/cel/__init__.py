@@ -6,6 +6,6 @@
     checker     names, types and constants, with `static_types` and `constant_checks`
     planner     tree → closures, with `calls`, `comprehensions`, `lookup` and `membership`
 
-Then `DeviceSelector.matches` runs the closures on one `device` after another, within the limits of
-a `meter`. `functions` has the standard library and the ones that Kubernetes adds.
+Then `CompiledSelector.matches` runs the closures on one `device` after another, within the limits
+of a `meter`. `functions` has the standard library and the ones that Kubernetes adds.
 """

@@ -25,7 +25,7 @@ Attribute: TypeAlias = int | bool | str | VersionText
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Device:
+class DeviceVariable:
     """What a ResourceSlice says of a device.
 
     Attributes:

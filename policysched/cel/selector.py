@@ -17,7 +17,7 @@ from policysched.cel.values import Map, get_type_name
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class DeviceSelector:
+class CompiledSelector:
     """A compiled expression.
 
     Attributes:
@@ -29,7 +29,7 @@ class DeviceSelector:
     _slots: int
 
     def matches(self, device: Map, *, max_units: int = MAX_UNITS) -> bool:
-        """Return whether the expression is true for a device, as `Device.make_value` returns it.
+        """Return whether the expression is true for a device, made by `DeviceVariable.make_value`.
 
         Raises:
             EvaluationError: it has no value for this device, or takes more than `max_units`.
@@ -45,7 +45,7 @@ class DeviceSelector:
         return value
 
 
-def compile_selector(expression: str) -> DeviceSelector:
+def compile_selector(expression: str) -> CompiledSelector:
     """Return the selector of an expression.
 
     Raises:
@@ -53,4 +53,4 @@ def compile_selector(expression: str) -> DeviceSelector:
     """
     tree = parse(expression)
     slots = check(tree)
-    return DeviceSelector(expression, plan(tree), slots)
+    return CompiledSelector(expression, plan(tree), slots)

@@ -7,7 +7,7 @@ import random
 import re
 from typing import Any
 
-from policysched.cel.device import Attribute, Device, VersionText
+from policysched.cel.device import Attribute, DeviceVariable, VersionText
 from policysched.cel.failures import CompilationError, EvaluationError
 from policysched.cel.selector import compile_selector
 from tests.cel import generate
@@ -75,9 +75,9 @@ def ask_policysched(expression: str, devices: list[dict[str, Any]]) -> Answer:
     return Answer("", results)
 
 
-def read_device(device: dict[str, Any]) -> Device:
+def read_device(device: dict[str, Any]) -> DeviceVariable:
     """Return the device of a ResourceSlice's JSON."""
-    return Device(
+    return DeviceVariable(
         driver=device["driver"],
         attributes={name: _read_attribute(each) for name, each in device["attributes"].items()},
         capacity={name: each["value"] for name, each in device["capacity"].items()},

@@ -7,7 +7,7 @@ import tracemalloc
 
 import pytest
 
-from policysched.cel.device import Device
+from policysched.cel.device import DeviceVariable
 from policysched.cel.failures import CompilationError, EvaluationError
 from policysched.cel.selector import compile_selector
 
@@ -50,7 +50,7 @@ _ENDLESS = {
 def test_evaluation_ends_at_its_limit(expression: str) -> None:
     """A short expression with endless work or memory fails, and does not take much of either."""
     selector = compile_selector(expression)
-    device = Device("gpu.example.com").make_value()
+    device = DeviceVariable("gpu.example.com").make_value()
     tracemalloc.start()
     try:
         with pytest.raises(EvaluationError, match=f"^{_LIMIT}$"):
@@ -89,7 +89,7 @@ def test_deepest_expression_needs_little_of_the_stack() -> None:
     def run(depth: int) -> bool:
         if depth:
             return run(depth - 1)
-        return compile_selector(selector).matches(Device("d").make_value())
+        return compile_selector(selector).matches(DeviceVariable("d").make_value())
 
     assert run(200)
 
@@ -97,13 +97,13 @@ def test_deepest_expression_needs_little_of_the_stack() -> None:
 def test_parentheses_are_not_deep() -> None:
     """Parentheses leave nothing in the tree, so the parser alone has to bear them."""
     expression = "(" * 5000 + "true" + ")" * 5000
-    assert compile_selector(expression).matches(Device("d").make_value())
+    assert compile_selector(expression).matches(DeviceVariable("d").make_value())
 
 
 def test_pattern_that_backtracks_elsewhere_is_harmless() -> None:
     """A pattern that takes Python's `re` for ever costs no more than others."""
     expression = f'"{"a" * 5000}".matches("(a*)*b")'
-    assert not compile_selector(expression).matches(Device("d").make_value())
+    assert not compile_selector(expression).matches(DeviceVariable("d").make_value())
 
 
 @pytest.mark.parametrize(
@@ -113,4 +113,4 @@ def test_pattern_that_backtracks_elsewhere_is_harmless() -> None:
 def test_python_is_out_of_reach(text: str) -> None:
     """Names of Python mean nothing: they are unknown functions, or keys that do not exist."""
     with pytest.raises((CompilationError, EvaluationError)):
-        compile_selector(text).matches(Device("d").make_value())
+        compile_selector(text).matches(DeviceVariable("d").make_value())

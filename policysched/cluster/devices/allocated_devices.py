@@ -1,0 +1,89 @@
+"""Count what allocated claims hold of each device.
+
+Source: `plugins/dynamicresources/allocateddevices.go`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+from policysched.cluster.devices import amounts
+from policysched.cluster.devices.slice_devices import DeviceId
+from policysched.cluster.objects import device_objects
+
+
+@dataclasses.dataclass(slots=True)
+class DeviceUse:
+    """What claims hold of one device.
+
+    Attributes:
+        owners: number of claims that have the device alone; more than one is a conflict.
+        shares: number of shares.
+        measured_shares: number of shares that consume capacity.
+        consumed: the sum of what the shares consume of each capacity.
+    """
+
+    owners: int = 0
+    shares: int = 0
+    measured_shares: int = 0
+    consumed: dict[str, amounts.Number] = dataclasses.field(default_factory=dict)
+
+
+class AllocatedDevices:
+    """The devices of all allocated claims.
+
+    The claims of a pod in its binding cycle count like those whose allocation has been written. A
+    claim counts once, even if both are known. Devices with admin access are free for others.
+    """
+
+    def __init__(self) -> None:
+        """Start without allocations."""
+        self._claims: dict[str, device_objects.AllocationResult] = {}
+        self._uses: dict[DeviceId, DeviceUse] = {}
+
+    def get_use(self, device: DeviceId) -> DeviceUse | None:
+        """Return the use of a device; None if it is free."""
+        return self._uses.get(device)
+
+    def set(self, claim_uid: str, allocation: device_objects.AllocationResult | None) -> None:
+        """Record the allocation of a claim, in place of its previous one; None if it has none.
+
+        Raises:
+            quantity.QuantityError: a consumed capacity is no quantity.
+        """
+        if allocation is self._claims.get(claim_uid):
+            return
+        previous = self._claims.pop(claim_uid, None)
+        if previous is not None:
+            self._count(previous, -1)
+        if allocation is not None:
+            self._claims[claim_uid] = allocation
+            self._count(allocation, 1)
+
+    def _count(self, allocation: device_objects.AllocationResult, change: int) -> None:
+        for result in allocation.devices.results:
+            if not result.admin_access:
+                self._count_result(result, change)
+
+    def _count_result(
+        self, result: device_objects.DeviceRequestAllocationResult, change: int
+    ) -> None:
+        device = DeviceId(result.driver, result.pool, result.device)
+        use = self._uses.setdefault(device, DeviceUse())
+        if result.share_id is None:
+            use.owners += change
+        else:
+            use.shares += change
+            if result.consumed_capacity:
+                _count_share(use, result, change)
+        if not use.owners and not use.shares:
+            del self._uses[device]
+
+
+def _count_share(
+    use: DeviceUse, result: device_objects.DeviceRequestAllocationResult, change: int
+) -> None:
+    use.measured_shares += change
+    for name, source in result.consumed_capacity.items():
+        added = change * amounts.make_amount(source).number
+        use.consumed[name] = use.consumed.get(name, 0) + added

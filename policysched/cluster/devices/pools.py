@@ -1,0 +1,161 @@
+"""Gather the resource pools that a node can use.
+
+Source: `k8s.io/dynamic-resource-allocation/structured`, GatherPools.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
+
+from policysched.cluster.devices import node_selection, slices
+from policysched.cluster.devices.slice_devices import (
+    CounterId,
+    Counters,
+    IndexedSlice,
+    PoolId,
+    SliceDevice,
+)
+from policysched.cluster.objects import objects
+
+
+class PoolState(enum.Enum):
+    """Whether devices of a pool can be allocated."""
+
+    READY = enum.auto()
+    INCOMPLETE = enum.auto()
+    """The driver has not yet published all slices of the newest generation."""
+    INVALID = enum.auto()
+    """The slices contradict each other, or name counters that do not exist."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False, slots=True)
+class NodePool:
+    """A pool as one node sees it.
+
+    Attributes:
+        id: its identity.
+        state: whether its devices can be allocated; otherwise, it has neither devices nor counters.
+        devices: the devices of slices for this node, in the order in which they are tried.
+        devices_elsewhere: devices of other slices, which also use the counters of the pool.
+        counters: the values of the counters that the devices share.
+    """
+
+    id: PoolId
+    state: PoolState
+    devices: tuple[SliceDevice, ...] = ()
+    devices_elsewhere: tuple[SliceDevice, ...] = ()
+    counters: Counters = dataclasses.field(default_factory=dict)
+
+    @property
+    def has_binding_conditions(self) -> bool:
+        """Whether any device has conditions that must be true before a pod is bound."""
+        return any(each.device.binding_conditions for each in self.devices)
+
+
+def gather_pools(known: slices.ResourceSlices, node: objects.Node) -> list[NodePool]:
+    """Return the pools with slices for a node, in the order in which the allocator tries them.
+
+    Pools with binding conditions come last.
+
+    Raises:
+        NodeSelectionError: a node selector cannot be parsed.
+    """
+    newest: dict[PoolId, list[IndexedSlice]] = {}
+    for each in known.list_candidates(node.name):
+        if _is_relevant(each, node):
+            _add_if_newest(newest, each)
+    pools = [_make_pool(known, pool, members) for pool, members in newest.items()]
+    return sorted(
+        (pool for pool in pools if pool is not None),
+        key=lambda pool: (pool.has_binding_conditions, pool.id),
+    )
+
+
+def _is_relevant(each: IndexedSlice, node: objects.Node) -> bool:
+    """Return whether a slice is for the node; counters are for all nodes."""
+    try:
+        if each.counter_sets:
+            return True
+        if each.nodes.is_set:
+            return each.nodes.matches(node)
+        return any(_has_own_node(device, node) for device in each.devices)
+    except node_selection.NodeSelectionError as error:
+        message = f"failed to perform node selection for slice {each.name}: {error}"
+        raise node_selection.NodeSelectionError(message) from None
+
+
+def _has_own_node(device: SliceDevice, node: objects.Node) -> bool:
+    return device.own_nodes is not None and device.own_nodes.matches(node)
+
+
+def _add_if_newest(newest: dict[PoolId, list[IndexedSlice]], each: IndexedSlice) -> None:
+    members = newest.get(each.pool)
+    if members is None or each.generation > members[0].generation:
+        newest[each.pool] = [each]
+    elif each.generation == members[0].generation:
+        members.append(each)
+
+
+def _make_pool(
+    known: slices.ResourceSlices, pool: PoolId, members: list[IndexedSlice]
+) -> NodePool | None:
+    """Return the pool of some slices; None if it has a newer generation, which is elsewhere.
+
+    If the slices for this node are as many as the pool has, no other slices are looked at. A newer
+    generation without slices for this node is not noticed then.
+    """
+    if len(members) == members[0].slice_count:
+        return _build_pool(pool, members, ())
+    generation = members[0].generation
+    of_pool = known.list_pool(pool)
+    if any(each.generation > generation for each in of_pool):
+        return None
+    current = [each for each in of_pool if each.generation == generation]
+    if len(current) != members[0].slice_count:
+        return NodePool(pool, PoolState.INCOMPLETE)
+    names = {each.name for each in members}
+    return _build_pool(pool, members, [each for each in current if each.name not in names])
+
+
+def _build_pool(
+    pool: PoolId, members: Iterable[IndexedSlice], elsewhere: Sequence[IndexedSlice]
+) -> NodePool:
+    members = sorted(members, key=lambda each: each.name)
+    with_counters = [each for each in members if each.counter_sets]
+    devices = _list_devices(each for each in members if not each.counter_sets)
+    counters = {key: value for each in with_counters for key, value in each.counters.items()}
+    counter_sets = [name for each in with_counters for name in each.counter_sets]
+    if (
+        _has_repeats([each.id.device for each in devices])
+        or _has_repeats(counter_sets)
+        or not _has_counters(counter_sets, counters, _list_devices([*members, *elsewhere]))
+    ):
+        return NodePool(pool, PoolState.INVALID)
+    return NodePool(pool, PoolState.READY, devices, _list_devices(elsewhere), counters)
+
+
+def _list_devices(of_slices: Iterable[IndexedSlice]) -> tuple[SliceDevice, ...]:
+    return tuple(itertools.chain.from_iterable(each.devices for each in of_slices))
+
+
+def _has_repeats(names: Sequence[str]) -> bool:
+    return len(set(names)) < len(names)
+
+
+def _has_counters(
+    counter_sets: Sequence[str],
+    counters: Mapping[CounterId, object],
+    devices: Iterable[SliceDevice],
+) -> bool:
+    """Return whether all counter sets and counters that devices consume exist."""
+    return all(
+        consumption.counter_set in counter_sets
+        and all(
+            CounterId(consumption.counter_set, name) in counters for name in consumption.counters
+        )
+        for each in devices
+        for consumption in each.device.consumes_counters
+    )

@@ -1,0 +1,66 @@
+"""Store ResourceSlices, by node and by pool."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TypeVar
+
+from policysched.cluster.devices import slice_devices
+from policysched.cluster.devices.slice_devices import IndexedSlice, PoolId
+from policysched.cluster.objects import device_objects
+
+KeyT = TypeVar("KeyT")
+
+
+class ResourceSlices:
+    """All slices of the cluster, as the API server reported them."""
+
+    def __init__(self, slices: Iterable[device_objects.ResourceSlice] = ()) -> None:
+        """Start with some slices."""
+        self._slices: dict[str, IndexedSlice] = {}
+        self._by_node: dict[str, dict[str, IndexedSlice]] = {}
+        self._by_pool: dict[PoolId, dict[str, IndexedSlice]] = {}
+        for each in slices:
+            self.set(each)
+
+    def set(self, item: device_objects.ResourceSlice) -> None:
+        """Add or replace a slice.
+
+        Raises:
+            quantity.QuantityError: a capacity or counter is no quantity.
+        """
+        indexed = slice_devices.index_slice(item)
+        self.remove(indexed.name)
+        self._slices[indexed.name] = indexed
+        self._by_node.setdefault(_get_node_key(indexed), {})[indexed.name] = indexed
+        self._by_pool.setdefault(indexed.pool, {})[indexed.name] = indexed
+
+    def remove(self, name: str) -> None:
+        """Remove a slice, if it exists."""
+        old = self._slices.pop(name, None)
+        if old is not None:
+            _leave_group(self._by_node, _get_node_key(old), name)
+            _leave_group(self._by_pool, old.pool, name)
+
+    def list_candidates(self, node_name: str) -> Iterator[IndexedSlice]:
+        """Yield the slices that the node may be able to use.
+
+        These are its own slices, slices that name no node, and the counters of all pools.
+        """
+        yield from self._by_node.get(node_name, {}).values()
+        yield from self._by_node.get("", {}).values()
+
+    def list_pool(self, pool: PoolId) -> Iterable[IndexedSlice]:
+        """Return the slices of a pool, of all generations and for all nodes."""
+        return self._by_pool.get(pool, {}).values()
+
+
+def _get_node_key(indexed: IndexedSlice) -> str:
+    """Return the name of the only node for which a slice can be relevant, or ""."""
+    return "" if indexed.counter_sets else indexed.spec.node_name or ""
+
+
+def _leave_group(groups: dict[KeyT, dict[str, IndexedSlice]], key: KeyT, name: str) -> None:
+    del groups[key][name]
+    if not groups[key]:
+        del groups[key]
