@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from policysched.plugins import arguments, default_preemption, defaults, dynamic_resources, names
+from policysched.plugins import arguments, default_preemption, defaults, names
+from policysched.plugins.dynamic_resources import dynamic_resources
 from policysched.plugins.inter_pod_affinity import inter_pod_affinity
 from policysched.plugins.node_affinity import added_affinity
 from policysched.plugins.pod_topology_spread import spread_constraints

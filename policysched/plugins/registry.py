@@ -22,7 +22,6 @@ from policysched.plugins import (
     arguments,
     default_binder,
     default_preemption,
-    dynamic_resources,
     image_locality,
     names,
     node_declared_features,
@@ -36,6 +35,7 @@ from policysched.plugins import (
     scheduling_gates,
     taint_toleration,
 )
+from policysched.plugins.dynamic_resources import dynamic_resources
 from policysched.plugins.inter_pod_affinity import inter_pod_affinity
 from policysched.plugins.node_affinity import node_affinity
 from policysched.plugins.node_volume_limits import node_volume_limits

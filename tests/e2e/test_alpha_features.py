@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from policysched.plugins import dynamic_resources, pod_groups
+from policysched.plugins import pod_groups
+from policysched.plugins.dynamic_resources import dynamic_resources
 from tests.e2e.scenes import scheduler_process
 from tests.realcluster import control_plane as control_planes
 from tests.realcluster import manifests

@@ -6,7 +6,8 @@ import pytest
 
 from policysched.cluster.objects import objects
 from policysched.framework import interface, profile, runtime, status
-from policysched.plugins import arguments, dynamic_resources, names, node_resources_fit
+from policysched.plugins import arguments, names, node_resources_fit
+from policysched.plugins.dynamic_resources import dynamic_resources
 from policysched.plugins.node_affinity import node_affinity
 from tests import builders
 

@@ -1,0 +1,1 @@
+"""DynamicResources: allocate devices to the claims of a pod."""

@@ -1,0 +1,77 @@
+"""Choose devices for claims on one node, as kube-scheduler 1.36 does with its default features.
+
+Source: `k8s.io/dynamic-resource-allocation/structured`, whose allocator "incubating" is used then.
+
+The result depends only on the objects: the first devices win, in the order of pools, slices and
+devices. Nothing is written here.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import uuid
+from collections.abc import Callable, Sequence
+
+from policysched.cluster.devices import cluster_devices, pools
+from policysched.cluster.objects import device_objects, objects
+from policysched.plugins.dynamic_resources import (
+    allocation_results,
+    device_requests,
+    device_search,
+    devices_in_use,
+    selector_cache,
+)
+from policysched.plugins.dynamic_resources.allocation_errors import InvalidPoolsError
+
+
+def make_share_id() -> str:
+    """Return a new identity for a share of a device."""
+    return str(uuid.uuid4())
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Allocator:
+    """Chooses devices of a cluster.
+
+    Attributes:
+        known: slices, classes and allocated devices.
+        selectors: compiled selectors.
+        has_expired: whether the time for the search is over.
+        make_share_id: makes identities of shares.
+    """
+
+    known: cluster_devices.ClusterDevices
+    selectors: selector_cache.SelectorCache
+    has_expired: Callable[[], bool]
+    make_share_id: Callable[[], str] = make_share_id
+
+    def allocate(
+        self,
+        node: objects.Node,
+        node_pools: Sequence[pools.NodePool],
+        claims: Sequence[device_objects.ResourceClaim],
+    ) -> list[device_objects.AllocationResult] | None:
+        """Return an allocation for each claim; None if the node lacks devices for them.
+
+        Raises:
+            AllocationError: a claim, a class or a slice cannot be processed, on whichever node.
+            InvalidPoolsError: the node lacks devices, but has pools that are invalid.
+        """
+        in_use = devices_in_use.DevicesInUse(self.known.allocated, node_pools)
+        situation = device_requests.Situation(
+            node, node_pools, self.known.classes, self.selectors, in_use
+        )
+        prepared = [device_requests.prepare_claim(claim, situation) for claim in claims]
+        search = device_search.DeviceSearch(prepared, node_pools, in_use, self.has_expired)
+        if not search.run():
+            if any(pool.state is pools.PoolState.INVALID for pool in node_pools):
+                raise InvalidPoolsError("invalid resource pools were encountered")
+            return None
+        return [
+            allocation_results.make_allocation(
+                claim, devices, list(alternatives.values()), node.name, self.make_share_id
+            )
+            for claim, devices, alternatives in zip(
+                prepared, search.devices, search.alternatives, strict=True
+            )
+        ]

@@ -1,0 +1,257 @@
+"""Prepare the requests of claims for the search: classes, numbers of devices, constraints.
+
+Source: `k8s.io/dynamic-resource-allocation/structured`, the first part of Allocate.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final, TypeAlias
+
+from policysched import quantity
+from policysched.cluster.devices import amounts, node_selection, pools
+from policysched.cluster.devices.slice_devices import SliceDevice
+from policysched.cluster.objects import device_objects, objects
+from policysched.plugins.dynamic_resources import (
+    devices_in_use,
+    requested_capacity,
+    selector_cache,
+)
+from policysched.plugins.dynamic_resources.allocation_errors import AllocationError
+from policysched.plugins.dynamic_resources.attribute_constraints import (
+    AttributeConstraint,
+    make_constraint,
+)
+
+MAX_RESULTS: Final = 32
+"""Devices of a claim."""
+
+Ask: TypeAlias = device_objects.ExactDeviceRequest | device_objects.DeviceSubRequest
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Situation:
+    """For which node devices are looked for, and among which.
+
+    Attributes:
+        node: the node.
+        pools: its pools, in the order in which they are tried.
+        classes: the DeviceClasses by name.
+        selectors: compiled selectors.
+        in_use: what is left of the devices.
+    """
+
+    node: objects.Node
+    pools: Sequence[pools.NodePool]
+    classes: Mapping[str, device_objects.DeviceClass]
+    selectors: selector_cache.SelectorCache
+    in_use: devices_in_use.DevicesInUse
+
+
+class Alternative:
+    """What a request asks for: the request itself, or an entry of its `firstAvailable`.
+
+    Attributes:
+        request: name of the request.
+        name: name of the alternative as results have it: `gpu`, or `gpu/big`.
+        ask: what it asks for.
+        device_class: the class that it names.
+        is_admin: whether it also gets devices that are in use.
+        devices: all devices that it selects, if it asks for all of them; else None.
+        count: number of devices.
+    """
+
+    def __init__(
+        self,
+        claim: device_objects.ResourceClaim,
+        request: device_objects.DeviceRequest,
+        ask: Ask,
+        situation: Situation,
+    ) -> None:
+        """Find the class and, for a request of all devices, these devices.
+
+        Raises:
+            AllocationError: the request cannot be processed.
+        """
+        if isinstance(ask, device_objects.ExactDeviceRequest):
+            own_name = self.name = request.name
+            self.is_admin = bool(ask.admin_access)
+        else:
+            own_name, self.name = ask.name, f"{request.name}/{ask.name}"
+            self.is_admin = False
+        self.request = request.name
+        self.ask = ask
+        self._claim_name = claim.full_name
+        self._prefix = f"claim {claim.full_name}, request {own_name}"
+        self._situation = situation
+        self._selected: dict[SliceDevice, bool] = {}
+        self._needs: dict[SliceDevice, Mapping[str, amounts.Amount] | None] = {}
+        self._requested = self._parse_capacity()
+        self._check_selectors()
+        self.device_class = self._find_class()
+        self.devices: tuple[SliceDevice, ...] | None = None
+        self.count = ask.count
+        if ask.allocation_mode == device_objects.ALL:
+            self.devices = tuple(self._list_devices())
+            self.count = len(self.devices)
+        elif ask.allocation_mode != device_objects.EXACT_COUNT:
+            raise self.make_error(f": unsupported count mode {ask.allocation_mode}")
+
+    def make_error(self, text: str) -> AllocationError:
+        """Return an error about this alternative."""
+        return AllocationError(self._prefix + text)
+
+    def selects(self, device: SliceDevice) -> bool:
+        """Return whether the selectors are true for a device, and the node can use it.
+
+        Raises:
+            AllocationError: a selector fails.
+        """
+        selected = self._selected.get(device)
+        if selected is None:
+            selected = self._selected[device] = self._select(device)
+        return selected
+
+    def get_needs(self, device: SliceDevice) -> Mapping[str, amounts.Amount] | None:
+        """Return what the alternative would need of each capacity of a device.
+
+        None means that the device lacks a capacity, or does not permit the amount.
+        """
+        if device not in self._needs:
+            self._needs[device] = requested_capacity.compute_amounts(
+                self._requested, device.capacity
+            )
+        return self._needs[device]
+
+    def has_capacity(self, device: SliceDevice) -> bool:
+        """Return whether enough of each capacity of a device is left."""
+        needs = self.get_needs(device)
+        return needs is not None and self._situation.in_use.has_capacity(device, needs)
+
+    def _parse_capacity(self) -> dict[str, amounts.Amount]:
+        requirements = self.ask.capacity
+        try:
+            return amounts.make_amounts({} if requirements is None else requirements.requests)
+        except quantity.QuantityError as error:
+            raise self.make_error(f": {error}") from None
+
+    def _check_selectors(self) -> None:
+        for i, each in enumerate(self.ask.selectors):
+            if each.cel is None:
+                raise self.make_error(
+                    f", selector #{i}: CEL expression empty (unsupported selector type?)"
+                )
+
+    def _find_class(self) -> device_objects.DeviceClass:
+        name = self.ask.device_class_name
+        if not name:
+            raise self.make_error(": missing device class name (unsupported request type?)")
+        device_class = self._situation.classes.get(name)
+        if device_class is None:
+            raise self.make_error(
+                f": could not retrieve device class {name}:"
+                f' deviceclass.resource.k8s.io "{name}" not found'
+            )
+        return device_class
+
+    def _list_devices(self) -> Iterator[SliceDevice]:
+        for pool in self._situation.pools:
+            if pool.state is not pools.PoolState.READY:
+                is_incomplete = pool.state is pools.PoolState.INCOMPLETE
+                raise self.make_error(
+                    f": asks for all devices, but resource pool {pool.id} is currently"
+                    f" {'being updated' if is_incomplete else 'invalid'}"
+                )
+            for device in pool.devices:
+                if self.selects(device) and self.has_capacity(device):
+                    yield device
+
+    def _select(self, device: SliceDevice) -> bool:
+        class_name = f"class {self.device_class.metadata.name}"
+        if not (
+            self._match(self.device_class.spec.selectors, class_name, device)
+            and self._match(self.ask.selectors, f"claim {self._claim_name}", device)
+        ):
+            return False
+        try:
+            return device.own_nodes is None or device.own_nodes.matches(self._situation.node)
+        except node_selection.NodeSelectionError as error:
+            raise AllocationError(str(error)) from None
+
+    def _match(
+        self, selectors: Sequence[device_objects.DeviceSelector], owner: str, device: SliceDevice
+    ) -> bool:
+        for i, each in enumerate(selectors):
+            expression = "" if each.cel is None else each.cel.expression
+            try:
+                if not self._situation.selectors.matches(expression, device):
+                    return False
+            except selector_cache.SelectorError as error:
+                raise AllocationError(f"{owner}: selector #{i}: {error}") from None
+        return True
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class PreparedRequest:
+    """A request of a claim.
+
+    Attributes:
+        name: its name.
+        alternatives: what it asks for, the best first; just one unless it is prioritized.
+        is_prioritized: whether it has a list of alternatives.
+    """
+
+    name: str
+    alternatives: tuple[Alternative, ...]
+    is_prioritized: bool
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class PreparedClaim:
+    """A claim whose requests and constraints have been checked."""
+
+    source: device_objects.ResourceClaim
+    requests: tuple[PreparedRequest, ...]
+    constraints: tuple[AttributeConstraint, ...]
+
+
+def prepare_claim(claim: device_objects.ResourceClaim, situation: Situation) -> PreparedClaim:
+    """Return a claim for the search.
+
+    Raises:
+        AllocationError: no node can fulfil it as it is.
+    """
+    requests = tuple(
+        _prepare_request(claim, each, situation) for each in claim.spec.devices.requests
+    )
+    least = sum(min(each.count for each in request.alternatives) for request in requests)
+    if least > MAX_RESULTS:
+        raise AllocationError(
+            f"claim {claim.full_name}: number of requested devices {least} exceeds the claim limit"
+            f" of {MAX_RESULTS}"
+        )
+    return PreparedClaim(claim, requests, tuple(_list_constraints(claim)))
+
+
+def _prepare_request(
+    claim: device_objects.ResourceClaim,
+    request: device_objects.DeviceRequest,
+    situation: Situation,
+) -> PreparedRequest:
+    asks: Sequence[Ask] = request.first_available
+    if not asks:
+        asks = (request.exactly or device_objects.ExactDeviceRequest(),)
+    alternatives = tuple(Alternative(claim, request, each, situation) for each in asks)
+    return PreparedRequest(request.name, alternatives, bool(request.first_available))
+
+
+def _list_constraints(claim: device_objects.ResourceClaim) -> Iterator[AttributeConstraint]:
+    for i, each in enumerate(claim.spec.devices.constraints):
+        constraint = make_constraint(each)
+        if constraint is None:
+            raise AllocationError(
+                f"claim {claim.full_name}, constraint #{i}:"
+                " empty constraint (unsupported constraint type?)"
+            )
+        yield constraint

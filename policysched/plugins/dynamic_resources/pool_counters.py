@@ -1,0 +1,34 @@
+"""Track what is left of the counters that the devices of a pool share."""
+
+from __future__ import annotations
+
+from policysched.cluster.devices import allocated_devices, amounts, pools
+from policysched.cluster.devices.slice_devices import CounterId, SliceDevice
+
+
+class PoolCounters:
+    """What allocated and chosen devices leave of the counters of one pool."""
+
+    def __init__(self, pool: pools.NodePool, allocated: allocated_devices.AllocatedDevices) -> None:
+        """Subtract what all allocated devices of the pool consume, also those for other nodes."""
+        self._left: dict[CounterId, amounts.Number] = dict(pool.counters)
+        for device in (*pool.devices, *pool.devices_elsewhere):
+            if device.counters and allocated.get_use(device.id) is not None:
+                self.take(device)
+        self._is_overdrawn = any(left < 0 for left in self._left.values())
+
+    def suffice_for(self, device: SliceDevice) -> bool:
+        """Return whether enough is left; nothing is, once any counter has been overdrawn."""
+        return not self._is_overdrawn and all(
+            amount <= self._left[counter] for counter, amount in device.counters.items()
+        )
+
+    def take(self, device: SliceDevice) -> None:
+        """Subtract what a device consumes."""
+        for counter, amount in device.counters.items():
+            self._left[counter] -= amount
+
+    def give_back(self, device: SliceDevice) -> None:
+        """Add what a device consumed."""
+        for counter, amount in device.counters.items():
+            self._left[counter] += amount

@@ -1,0 +1,110 @@
+"""Keep compiled device selectors, and what they said about each device."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import weakref
+from typing import Final, TypeAlias
+
+from policysched.cel import device as device_variables
+from policysched.cel import failures, selector, values
+from policysched.cluster.devices.slice_devices import SliceDevice
+from policysched.cluster.objects import device_objects
+
+MAX_EXPRESSIONS: Final = 1024
+"""Expressions that are kept; anybody who can create a claim can bring new ones."""
+
+
+class SelectorError(Exception):
+    """An expression does not compile, or has no value for a device."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Failure:
+    """The text of an error, in place of a verdict."""
+
+    text: str
+
+
+_Verdict: TypeAlias = bool | _Failure
+
+
+class SelectorCache:
+    """Answers selectors about devices, each once for each version of a slice."""
+
+    def __init__(self) -> None:
+        """Start without expressions."""
+        self._variables: weakref.WeakKeyDictionary[SliceDevice, values.Map] = (
+            weakref.WeakKeyDictionary()
+        )
+        self._get_answers = functools.lru_cache(MAX_EXPRESSIONS)(self._compile)
+
+    def matches(self, expression: str, device: SliceDevice) -> bool:
+        """Return whether an expression is true for a device.
+
+        Raises:
+            SelectorError: it has no answer.
+        """
+        answers = self._get_answers(expression)
+        verdict = answers.verdicts.get(device)
+        if verdict is None:
+            verdict = answers.verdicts[device] = self._evaluate(answers, device)
+        if isinstance(verdict, _Failure):
+            raise SelectorError(verdict.text)
+        return verdict
+
+    def _compile(self, expression: str) -> _Answers:
+        try:
+            return _Answers(selector.compile_selector(expression))
+        except failures.CompilationError as error:
+            return _Answers(_Failure(f"CEL compile error: {error}"))
+
+    def _evaluate(self, answers: _Answers, device: SliceDevice) -> _Verdict:
+        if isinstance(answers.compiled, _Failure):
+            return answers.compiled
+        try:
+            return answers.compiled.matches(self._make_variable(device))
+        except failures.EvaluationError as error:
+            return _Failure(f"CEL runtime error: {error}")
+
+    def _make_variable(self, device: SliceDevice) -> values.Map:
+        value = self._variables.get(device)
+        if value is None:
+            value = self._variables[device] = _make_variable(device)
+        return value
+
+
+@dataclasses.dataclass(frozen=True, eq=False, slots=True)
+class _Answers:
+    """A compiled expression, or why it does not compile, and its verdicts."""
+
+    compiled: selector.CompiledSelector | _Failure
+    verdicts: weakref.WeakKeyDictionary[SliceDevice, _Verdict] = dataclasses.field(
+        default_factory=weakref.WeakKeyDictionary
+    )
+
+
+def _make_variable(device: SliceDevice) -> values.Map:
+    source = device.device
+    return device_variables.DeviceVariable(
+        device.id.driver,
+        {name: _convert(name, each) for name, each in source.attributes.items()},
+        {name: str(each.value) for name, each in source.capacity.items()},
+        source.allow_multiple_allocations,
+    ).make_value()
+
+
+def _convert(name: str, attribute: device_objects.DeviceAttribute) -> device_variables.Attribute:
+    """Return the value of an attribute.
+
+    Raises:
+        EvaluationError: it has none of the known types.
+    """
+    known = (attribute.int_value, attribute.bool_value, attribute.string_value)
+    for value in known:
+        if value is not None:
+            return value
+    if attribute.version_value is None:
+        raise failures.EvaluationError(f"attribute {name}: unsupported attribute value")
+    return device_variables.VersionText(attribute.version_value)
