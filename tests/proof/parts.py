@@ -37,6 +37,7 @@ PARTS: Final = (
         "nominated nodes and victims equal to kube-scheduler's",
     ),
     Part("cel", ("cel", "PAIRS=100000"), "device selectors decide as kube-scheduler's"),
+    Part("devices", ("devices", "CASES=20000"), "devices are allocated as by kube-scheduler"),
     Part("backlog", ("backlog", "PODS=3000"), "a backlog of 3,000 pods is bound on a real cluster"),
     Part(
         "kernels",

@@ -3,7 +3,8 @@
 etcd, kube-apiserver, kube-scheduler, kubectl, helm, prometheus, promtool, karmada-scheduler and
 its estimator are Go programs. The go.mod files under tests/components pin them and everything they
 are made of; several, because their Kubernetes libraries differ. The project's own Go programs, the
-oracles of tests/conformance, tests/cel and tests/karmada, have their go.mod beside their source.
+oracles of tests/conformance, tests/cel, tests/devices and tests/karmada, have their go.mod beside
+their source.
 `python -m tests.realcluster.components` builds all of them but Kubernetes' e2e suite, which
 `make kubernetes-e2e` builds.
 
@@ -149,6 +150,12 @@ CEL_ORACLE = Module(
     linker_flags=_STRIP,
     own_folder=MODULES_FOLDER.parent / "cel" / "oracle",
 )
+DEVICES_ORACLE = Module(
+    name="devices-oracle",
+    programs={"devices-oracle": "policysched.test/devices/oracle"},
+    linker_flags=_STRIP,
+    own_folder=MODULES_FOLDER.parent / "devices" / "oracle",
+)
 KARMADA_ORACLE = Module(
     name="karmada-oracle",
     programs={"karmada-oracle": "policysched.test/karmada/oracle"},
@@ -181,6 +188,7 @@ MODULES = (
     PROMETHEUS,
     ORACLE,
     CEL_ORACLE,
+    DEVICES_ORACLE,
     KARMADA_ORACLE,
     KARMADA,
     KUBERNETES_E2E,

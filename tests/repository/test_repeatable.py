@@ -19,6 +19,7 @@ FOLDERS = ("tests", "benchmarks")
 CHANCE = {
     ("tests/cel/__main__.py", "random.SystemRandom"): "make cel prints its seed",
     ("tests/conformance/__main__.py", "random.SystemRandom"): "make conformance prints its seed",
+    ("tests/devices/__main__.py", "random.SystemRandom"): "make devices prints its seed",
     ("tests/fuzzing/__main__.py", "secrets.randbelow"): "make fuzz-commands prints its seed",
     ("tests/realcluster/control_plane.py", "secrets.token_urlsafe"): "a token is compared only",
     ("benchmarks/process/orphans.py", "secrets.token_hex"): "a mark that no other process may have",
