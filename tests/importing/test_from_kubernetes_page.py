@@ -179,13 +179,11 @@ def test_pods_that_are_not_placed(field: dict[str, Any]) -> None:
     [
         pytest.param("tolerate a:NoExecute", "PS207", id="NoExecute"),
         pytest.param("tolerate *", "PS207", id="every-taint"),
-        pytest.param("nodeAffinity required condition(A) = True", "PS110", id="condition"),
         pytest.param(
             "podAffinity required pods where storageClass = a topologyKey b",
             "PS110",
             id="storageClass",
         ),
-        pytest.param("score annotation(a) prefer low missing score 0", "PS110", id="annotation"),
     ],
 )
 def test_statements_that_are_refused(statement: str, code: str) -> None:

@@ -51,11 +51,8 @@ class VersionTest:
         return f"{self.comparator} {self.bound}"
 
     def matches_value(self, value: str | None) -> bool:
-        """Return whether a version meets the comparison; one that is unknown is unequal to all."""
-        version = release_version.parse_release_version(value or "")
-        if version is None:
-            return self.comparator == "!="
-        return comparisons.SIGNS[self.comparator](self.bound.compare(version), 0)
+        """Return whether a version meets the comparison."""
+        return comparisons.compare_version(value or "", self.comparator, self.bound)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -1,9 +1,10 @@
-"""Analyse comparisons of numbers: negated and exchanged operators, and constant sides."""
+"""Analyse comparisons: negated and exchanged operators, constant sides, and versions."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from policysched import release_version
 from policysched.lang.checked import checked_expr, checked_selector
 
 SIGNS: Mapping[checked_selector.Comparator, Callable[[float, float], bool]] = {
@@ -75,3 +76,13 @@ def _compute_operation(operator: str, left: float, right: float) -> float:
             return left * right
         case _:
             return left / right
+
+
+def compare_version(
+    value: str, comparator: checked_selector.Comparator, bound: release_version.VersionBound
+) -> bool:
+    """Return whether the text of a version meets a comparison; an unknown one is only unequal."""
+    version = release_version.parse_release_version(value)
+    if version is None:
+        return comparator == "!="
+    return SIGNS[comparator](bound.compare(version), 0)

@@ -18,8 +18,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeAlias
 
 from policysched import int64, release_version
-from policysched.compiler.nodes import node_masks
-from policysched.lang.checked import checked_selector
+from policysched.lang.checked import checked_selector, comparisons
 from policysched.lang.words import vocabulary
 
 MAX_BOXES = 256
@@ -277,8 +276,8 @@ def _matches_requirement(requirement: checked_selector.Requirement, value: Value
         ):
             return _matches_text(operator, values, value)
         case checked_selector.VersionRequirement(comparator=comparator, bound=bound):
-            version = value if isinstance(value, str) else None
-            return node_masks.VersionTest(comparator, bound).matches_value(version)
+            version = value if isinstance(value, str) else ""
+            return comparisons.compare_version(version, comparator, bound)
         case checked_selector.FieldRequirement(field="image", operator=operator):
             return bool(value) is (operator == "In")
         case checked_selector.FieldRequirement(operator=operator, values=values):
