@@ -19,7 +19,7 @@ from tests.lang import chunked, mutation
 
 _FOLDER = pathlib.Path(__file__).parent
 _MAX_LENGTH = 900
-MUTATIONS = 1_000
+MUTATIONS = 500
 
 
 def _read_originals() -> list[str]:
@@ -55,13 +55,13 @@ def test_what_can_be_formatted_is_formatted_soundly(seed: int) -> None:
     rng = random.Random(seed)
     originals = _read_originals()
     formatted = 0
-    for _ in range(1000):
+    for _ in range(MUTATIONS):
         mutated = mutation.mutate(rng.choice(originals), originals, rng)
         text = source.SourceText("x.policy", mutated)
         result = formatter.format_text(text)
         assert result.problem == "", text.text
         formatted += result.text is not None
-    assert formatted > 50
+    assert formatted > MUTATIONS / 20
 
 
 @given(st.text(max_size=80), st.dictionaries(st.text(max_size=5), st.text(max_size=10), max_size=2))

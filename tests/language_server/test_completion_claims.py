@@ -17,7 +17,7 @@ from policysched.language_server.features import completion, proposals
 from policysched.language_server.project import programs
 
 PLACES = 30
-PLACES_OF_SHIPPED = 12
+PLACES_OF_SHIPPED = 8
 PROPOSALS = 5
 """So many of a place are tried, drawn by a fixed seed: each costs a run of check."""
 FILES = {
