@@ -14,7 +14,7 @@ from policysched.lang import source
 from policysched.lang.checked import checked
 from policysched.lang.parsing import parser
 from policysched.lang.syntax import syntax, syntax_expr
-from policysched.lang.words import numerals, vocabulary
+from policysched.lang.words import glob_patterns, kubernetes_names, numerals, vocabulary
 
 _KEY = re.compile(r"([a-z0-9.-]{1,63}/)?[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?")
 _VALUE = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?")
@@ -28,7 +28,7 @@ _PRIORITIES = (0, 100)
 _SOME_VALUES = ("a", "b")
 """Values of labels that policies compare with each other, or use as topology."""
 _TIMES = vocabulary.ELAPSED_TIMES
-_MOST_NODES, _MOST_PLACED, _PODS = 6, 5, 3
+_MOST_NODES, _MOST_NAMED_NODES, _MOST_PLACED, _PODS = 6, 2, 5, 3
 
 
 @dataclasses.dataclass(slots=True)
@@ -40,6 +40,7 @@ class PolicyVocabulary:
         annotations: annotation key of nodes -> the values with which policies compare it.
         conditions: types of conditions of nodes.
         versions: kubelet versions.
+        node_names: names of nodes.
         owners: names of the owners of pods.
         taints: taints in the form `key=value:Effect`.
         namespaces: the names of namespaces.
@@ -52,6 +53,7 @@ class PolicyVocabulary:
     annotations: dict[str, set[str]] = dataclasses.field(default_factory=dict)
     conditions: set[str] = dataclasses.field(default_factory=set)
     versions: set[str] = dataclasses.field(default_factory=set)
+    node_names: set[str] = dataclasses.field(default_factory=set)
     owners: set[str] = dataclasses.field(default_factory=set)
     taints: set[str] = dataclasses.field(default_factory=set)
     namespaces: set[str] = dataclasses.field(default_factory=set)
@@ -112,7 +114,7 @@ def _add_words_of_syntax_node(found: PolicyVocabulary, node: syntax_expr.SyntaxN
                 text = value.text if value is not None and _VALUE.fullmatch(value.text) else ""
                 found.taints |= {f"{key.text}={text}:{each}" for each in effects}
         case syntax.NamespaceScope(names=names):
-            found.namespaces |= {each.text for each in names}
+            found.namespaces |= _list_names({each.text for each in names})
         case syntax.Preempt() | syntax.Protect() | syntax_expr.WordClause(keyword="preemption"):
             found.priorities = _PRIORITIES
         case syntax_expr.WordClause(keyword="topologyKey", word=word):
@@ -126,9 +128,27 @@ def _add_requirement_words(found: PolicyVocabulary, node: syntax_expr.Requiremen
     if subject.argument is not None:
         _add_function_words(found, subject, {each.text for each in node.words})
     elif _KEY.fullmatch(subject.name.text):
+        texts = {each.text for each in node.words}
+        if subject.name.text == "nodeName":
+            found.node_names |= _list_names(texts)
         known = found.labels.setdefault(subject.name.text, set())
-        known |= {each.text for each in node.words if _VALUE.fullmatch(each.text)}
+        known |= set(filter(_VALUE.fullmatch, _list_matching_texts(texts)))
         known |= set(_SOME_VALUES if node.pod_values else ())
+
+
+def _list_names(values: Iterable[str]) -> set[str]:
+    """Return names of objects with which policies compare, and some that match their patterns."""
+    matching = _list_matching_texts(values)
+    return {each for each in matching if not kubernetes_names.find_dns_label_problem(each)}
+
+
+def _list_matching_texts(values: Iterable[str]) -> Iterator[str]:
+    """Yield values, and texts that match those that are patterns."""
+    for value in values:
+        if glob_patterns.is_pattern(value):
+            yield from (value.replace("*", each) for each in ("", "1", "a"))
+        else:
+            yield value
 
 
 def _add_function_words(
@@ -142,7 +162,7 @@ def _add_function_words(
         case "condition":
             found.conditions.add(key)
         case "owner":
-            found.owners |= values
+            found.owners |= _list_names(values)
         case "nodeInfo":
             bounds = filter(None, map(release_version.parse_version_bound, values))
             found.versions |= {
@@ -157,6 +177,9 @@ def generate_test_suite(
 ) -> dict[str, Any]:
     """Return nodes, pods, metrics and tests at a time in the format of a test file."""
     names = [f"n{number}" for number in range(rng.randint(1, _MOST_NODES))]
+    if words.node_names:
+        named = rng.sample(sorted(words.node_names), min(len(words.node_names), _MOST_NAMED_NODES))
+        names = [*names, *(name for name in named if name not in names)]
     pods = {f"p{number}": _generate_pod(words, rng, now) for number in range(_PODS)}
     placed = {
         f"q{number}": {**_generate_pod(words, rng, now), "node": rng.choice(names)}

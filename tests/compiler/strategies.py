@@ -180,7 +180,9 @@ def label_requirements(**choices: tuple[str, ...]) -> st.SearchStrategy[Any]:
     @st.composite
     def build(draw: st.DrawFn) -> checked_selector.LabelRequirement:
         key = draw(st.sampled_from(sorted(choices)))
-        operator, values = draw(_operations(choices[key]))
+        patterns = sorted({*choices[key], "*", *(f"{value[:1]}*" for value in choices[key])})
+        values_or_patterns = choices[key] if draw(st.integers(0, 3)) else tuple(patterns)
+        operator, values = draw(_operations(values_or_patterns))
         return checked_selector.LabelRequirement(key, operator, values, SPAN)
 
     return build()
@@ -228,7 +230,7 @@ node_selectors = selectors(
             checked_selector.FieldRequirement,
             st.just("nodeName"),
             st.sampled_from(("In", "NotIn")),
-            st.sampled_from((("n1",), ("n0", "n3"), ("gone",))),
+            st.sampled_from((("n1",), ("n0", "n3"), ("gone",), ("n*",), ("*1", "n2"), ("go*",))),
             st.just(SPAN),
         ),
         _operations(("a", "7")).map(
@@ -260,6 +262,9 @@ _fields = st.sampled_from(
         ("qosClass", ("Guaranteed",)),
         ("qosClass", ("BestEffort", "Burstable")),
         ("serviceAccountName", ("robot",)),
+        ("serviceAccountName", ("*bot", "d*t")),
+        ("priorityClassName", ("*",)),
+        ("owner(name)", ("rs*",)),
     )
 )
 pod_selectors = selectors(
@@ -289,7 +294,7 @@ pod_selectors = selectors(
 )
 namespace_sets = st.builds(
     checked_selector.NamespaceSet,
-    st.sampled_from(((), ("prod",), ("default", "ghost"))),
+    st.sampled_from(((), ("prod",), ("default", "ghost"), ("*o*",), ("default", "g*"))),
     maybe(selectors(label_requirements(team=("a", "b")))),
 )
 scopes = st.builds(

@@ -9,6 +9,7 @@ import pytest
 from policysched.cluster.objects import objects
 from policysched.compiler.nodes import label_numbers
 from policysched.compiler.pods import pod_fields
+from policysched.lang.words import glob_patterns
 from tests import builders
 from tests.reference import policy_selectors
 
@@ -32,14 +33,23 @@ def test_repository_of_an_image(image: str, expected: str) -> None:
 @hypothesis.given(st.text("ab*", max_size=6), st.text("ab", max_size=8))
 def test_wildcards(pattern: str, text: str) -> None:
     """A star stands for any run of characters, as in the shell."""
-    assert pod_fields.wildcard_matches(pattern, text) == policy_selectors.image_matches(
+    assert glob_patterns.matches_pattern(pattern, text) == policy_selectors.image_matches(
         pattern, text
     )
 
 
+@hypothesis.given(st.text("ab*", max_size=5), st.text("ab*", max_size=5), st.text("ab", max_size=6))
+def test_patterns_are_compared(one: str, other: str, text: str) -> None:
+    """A pattern that matches another matches its texts; those apart have no common text."""
+    matches = glob_patterns.matches_pattern
+    if matches(one, text):
+        assert matches(other, text) or not matches(other, one)
+        assert not (matches(other, text) and glob_patterns.are_apart(one, other))
+
+
 def test_wildcards_take_no_time() -> None:
     """A pattern of many stars, on which a regular expression would not come back, is answered."""
-    assert not pod_fields.wildcard_matches("*a" * 30 + "b", "a" * 250)
+    assert not glob_patterns.matches_pattern("*a" * 30 + "b", "a" * 250)
 
 
 def _pod(*resources: tuple[dict[str, str], dict[str, str]]) -> objects.PodSpec:

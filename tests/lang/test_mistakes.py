@@ -52,7 +52,7 @@ MESSAGES = {
     "equals": ("topologySpread topologyKey zone maxSkew=1", "takes its value without `=`"),
     "colon": ("score free(cpu) prefer: high", "takes its value without `:`"),
     "helm": ("nodeAffinity required a = {{ .Values.a }}", "Helm template"),
-    "wildcard": ("nodeAffinity required disk = ssd*", "`ssd*` contains a wildcard"),
+    "wildcard": ("nodeAffinity required disk = ssd*", "a value with `*` needs quotes"),
     "part of a value": (
         "nodeAffinity required disk startswith ssd",
         "labels cannot be matched in part",

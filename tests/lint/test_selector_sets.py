@@ -15,8 +15,10 @@ from tests.reference import selector_sets as reference
 NOWHERE = source.Span("x", 0, 0, 1, 1)
 KEYS = ("a", "b")
 NAMED = ("x", "y", "2", "4")
+PATTERNS = ("x*", "*y", "2*", "*")
 BOUNDS = ("-1", "0", "1", "2", "3", "4")
 WORLD = (*NAMED, "", "other", "0", "1", "3", "5", "02", "04", "00", "01", "03", "05")
+WIDE_WORLD = (*WORLD, "xx", "yy", "xy", "2x", "2y", "20", "x2", "2-y")
 """Values of every kind that requirements on NAMED and BOUNDS can tell apart."""
 
 
@@ -37,6 +39,16 @@ def sets() -> st.SearchStrategy[checked_selector.Selector]:
     )
 
 
+def patterns() -> st.SearchStrategy[checked_selector.Selector]:
+    """Draw In and NotIn with patterns and exact values."""
+    return st.builds(
+        lambda key, operator, values: requirement(key, operator, *values),
+        st.sampled_from(KEYS),
+        st.sampled_from(["In", "NotIn"]),
+        st.sets(st.sampled_from((*NAMED, *PATTERNS)), min_size=1, max_size=3),
+    )
+
+
 def presences() -> st.SearchStrategy[checked_selector.Selector]:
     """Draw Exists and DoesNotExist."""
     return st.builds(
@@ -54,7 +66,9 @@ def bounds() -> st.SearchStrategy[checked_selector.Selector]:
     )
 
 
-def selectors() -> st.SearchStrategy[checked_selector.Selector]:
+def selectors(
+    *more: st.SearchStrategy[checked_selector.Selector],
+) -> st.SearchStrategy[checked_selector.Selector]:
     """Draw Requirements below and, or, not."""
 
     def wider(
@@ -67,7 +81,7 @@ def selectors() -> st.SearchStrategy[checked_selector.Selector]:
             inner.map(checked_selector.SelectorNegation),
         )
 
-    return st.recursive(st.one_of(sets(), presences(), bounds()), wider, max_leaves=6)
+    return st.recursive(st.one_of(sets(), presences(), bounds(), *more), wider, max_leaves=6)
 
 
 @given(selectors())
@@ -99,6 +113,28 @@ def test_a_witness_matches(selector: checked_selector.Selector) -> None:
         labels = {str(variable[1]): value for variable, value in member.items()}
         given_labels = {key: value for key, value in labels.items() if isinstance(value, str)}
         assert reference.matches(selector, given_labels)
+
+
+@given(selectors(patterns()))
+def test_never_match_is_sound_for_patterns(selector: checked_selector.Selector) -> None:
+    """It never says so if an object matches."""
+    if selector_sets.can_never_match_together(selector):
+        found = [
+            each
+            for each in reference.objects(KEYS, WIDE_WORLD)
+            if reference.matches(selector, each)
+        ]
+        assert not found
+
+
+@given(selectors(patterns()), selectors(patterns()))
+def test_implies_is_sound_for_patterns(
+    first: checked_selector.Selector, second: checked_selector.Selector
+) -> None:
+    """It never says so if an object matches only the first."""
+    if selector_sets.does_selector_imply(first, second):
+        for each in reference.objects(KEYS, WIDE_WORLD):
+            assert reference.matches(second, each) or not reference.matches(first, each)
 
 
 def number(
@@ -157,6 +193,20 @@ def test_a_selector_of_many_operands_is_not_compared_pair_by_pair() -> None:
         ("condition(Ready) = True", "condition(Other) = False", False),
         ("annotation(x) = a", "annotation(x) = b", True),
         ("annotation(x) = a", "x = b", False),
+        ('pool = "web-*"', 'pool = "db-*"', True),
+        ('pool = "web-*"', 'pool = "*-web"', False),
+        ('pool = "*-web"', 'pool = "*-db"', True),
+        ('pool = "web-*"', "pool = web-1", False),
+        ('pool = "web-*"', "pool = db-1", True),
+        ('pool = "web-a*"', 'pool != "web-*"', True),
+        ('pool = "web-*"', 'pool != "web-a*"', False),
+        ('pool = "1*"', "pool > 5", False),
+        ('pool = "*"', "pool DoesNotExist", True),
+        ('pool != "*"', "pool Exists", True),
+        ('nodeName = "web-*"', "nodeName In (db-1, db-2)", True),
+        ('nodeName = "web-*"', "nodeName In (db-1, web-2)", False),
+        ('nodeName != "web-*"', 'nodeName = "web-1*"', True),
+        ('annotation(x) = "a*"', "annotation(x) = ab", True),
         ("nodeInfo(kubeletVersion) > 1.30", "nodeInfo(kubeletVersion) < 1.31", False),
         ("nodeInfo(kubeletVersion) > 1.30", "nodeInfo(kubeletVersion) < 1.31.0", False),
         ("nodeInfo(kubeletVersion) >= 1.31", "nodeInfo(kubeletVersion) < 1.31", True),
@@ -167,7 +217,7 @@ def test_a_selector_of_many_operands_is_not_compared_pair_by_pair() -> None:
     ],
 )
 def test_facts_of_nodes(first: str, second: str, is_impossible: bool) -> None:
-    """A pre-release of 1.31 is above 1.30 and below 1.31."""
+    """A pre-release of 1.31 is above 1.30 and below 1.31; `*` in an annotation is itself."""
     (policy,) = desk.check(
         f"policy p {{ for pods nodeAffinity required {first} nodeAffinity required {second} }}"
     ).policies

@@ -71,6 +71,21 @@ def test_clusters_have_the_facts_of_nodes_that_policies_read() -> None:
     assert {"a", None} <= {node["annotations"].get("rack") for node in nodes}
 
 
+def test_clusters_have_texts_that_match_patterns() -> None:
+    """Names of nodes and namespaces, and values of labels."""
+    text = source.SourceText(
+        "web.policy",
+        'policy p { for pods in namespace ("team-*") where app = "web*" '
+        'nodeAffinity required nodeName = "*-gpu" }',
+    )
+    words = fuzz_clusters.build_policy_vocabulary([text], ())
+    assert words.labels["app"] == {"web", "web1", "weba"}
+    assert words.namespaces == {"team-1", "team-a"}
+    assert words.node_names == {"1-gpu", "a-gpu"}
+    suite = fuzz_clusters.generate_test_suite(words, random.Random(1), builders.EPOCH)
+    assert {"1-gpu", "a-gpu"} <= suite["nodes"].keys()
+
+
 def test_pods_have_the_owners_that_policies_name() -> None:
     """And others."""
     text = source.SourceText("web.policy", "policy p { for pods where owner(name) In (a, b) }")

@@ -43,7 +43,7 @@ def cluster_matches(selector: checked_selector.Selector, cluster: objects.Cluste
             return not cluster_matches(operand, cluster)
         case checked_selector.LabelRequirement(key=key, operator=operator, values=values):
             actual = cluster.metadata.labels.get(key)
-            return policy_selectors.operator_holds(operator, values, actual)
+            return policy_selectors.pattern_holds(operator, values, actual)
         case checked_selector.TaintRequirement(pattern=pattern):
             return any(policy_selectors.taint_matches(pattern, t) for t in cluster.spec.taints)
         case checked_selector.FieldRequirement(field=field, operator=operator, values=values):
@@ -53,7 +53,8 @@ def cluster_matches(selector: checked_selector.Selector, cluster: objects.Cluste
                 "region": {cluster.spec.region},
                 "zone": set(cluster.spec.zones) or {""},
             }[field]
-            return bool(found & set(values)) == (operator == "In")
+            has_one = any(policy_selectors.field_holds("In", values, each) for each in found)
+            return has_one == (operator == "In")
         case _:
             raise AssertionError(selector)
 
@@ -69,7 +70,7 @@ def binding_matches(selector: checked_selector.Selector, binding: objects.Bindin
         case checked_selector.SelectorNegation(operand=operand):
             return not binding_matches(operand, binding)
         case checked_selector.LabelRequirement(key=key, operator=operator, values=values):
-            return policy_selectors.operator_holds(operator, values, meta.labels.get(key))
+            return policy_selectors.pattern_holds(operator, values, meta.labels.get(key))
         case checked_selector.AnnotationRequirement(key=key, operator=operator, values=values):
             return policy_selectors.operator_holds(operator, values, meta.annotations.get(key))
         case checked_selector.FieldRequirement(field=field, operator=operator, values=values):
@@ -78,7 +79,7 @@ def binding_matches(selector: checked_selector.Selector, binding: objects.Bindin
                 "kind": resource.kind,
                 "resourceName": resource.name,
             }[field]
-            return (actual in values) == (operator == "In")
+            return policy_selectors.field_holds(operator, values, actual)
         case checked_selector.NumberRequirement(resource=None, comparator=comparator, value=value):
             return policy_selectors.compare(comparator, priority(binding), value)
         case checked_selector.NumberRequirement(resource=name, comparator=comparator, value=value):
@@ -101,7 +102,9 @@ def requested(binding: objects.Binding, resource: str) -> int:
 def is_about(policy: checked.CheckedPolicy, binding: objects.Binding) -> bool:
     """Return whether a policy is about a binding."""
     namespaces = policy.scope.namespaces
-    if namespaces is not None and binding.spec.resource.namespace not in namespaces.names:
+    if namespaces is not None and not policy_selectors.pattern_holds(
+        "In", namespaces.names, binding.spec.resource.namespace
+    ):
         return False
     return binding_matches(policy.scope.where, binding)
 

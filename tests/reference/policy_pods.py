@@ -18,7 +18,7 @@ class Sets:
 
     def in_namespaces(self, wanted: checked_selector.NamespaceSet, namespace: str) -> bool:
         """Return whether a namespace is in a set."""
-        if namespace in wanted.names:
+        if policy_selectors.pattern_holds("In", wanted.names, namespace):
             return True
         if wanted.selector is None:
             return False

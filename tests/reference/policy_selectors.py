@@ -19,6 +19,21 @@ def int64(text: str) -> int | None:
     return int(text) if -(2**63) <= int(text) < 2**63 else None
 
 
+def pattern_holds(operator: str, values: tuple[str, ...], actual: str | None) -> bool:
+    """Return whether a text, None if absent, satisfies an operator with patterns."""
+    if operator in ("In", "NotIn"):
+        wild = [value.split("*") for value in values]
+        forms = [re.compile(".*".join(map(re.escape, pieces)), re.DOTALL) for pieces in wild]
+        is_in = actual is not None and any(each.fullmatch(actual) for each in forms)
+        return is_in is (operator == "In")
+    return operator_holds(operator, values, actual)
+
+
+def field_holds(operator: str, values: tuple[str, ...], actual: str) -> bool:
+    """Return whether a field, "" if unset, satisfies an operator; unset is only equal to unset."""
+    return (pattern_holds if actual else operator_holds)(operator, values, actual)
+
+
 def operator_holds(operator: str, values: tuple[str, ...], actual: str | None) -> bool:
     """Return whether a label with the value `actual`, None if absent, satisfies an operator."""
     if operator == "Exists":
@@ -57,11 +72,11 @@ def node_matches(selector: checked_selector.Selector, node: objects.Node) -> boo
         case checked_selector.SelectorNegation(operand=operand):
             return not node_matches(operand, node)
         case checked_selector.LabelRequirement(key=key, operator=operator, values=values):
-            return operator_holds(operator, values, node.metadata.labels.get(key))
+            return pattern_holds(operator, values, node.metadata.labels.get(key))
         case checked_selector.TaintRequirement(pattern=pattern):
             return any(taint_matches(pattern, taint) for taint in node.spec.taints)
         case checked_selector.FieldRequirement(operator=operator, values=values):
-            return operator_holds(operator, values, node.name)
+            return field_holds(operator, values, node.name)
         case checked_selector.AnnotationRequirement(key=key, operator=operator, values=values):
             return operator_holds(operator, values, node.metadata.annotations.get(key))
         case checked_selector.ConditionRequirement(operator=operator, values=values):
@@ -101,7 +116,7 @@ def labels_match(selector: checked_selector.Selector, labels: Mapping[str, str])
         case checked_selector.SelectorNegation(operand=operand):
             return not labels_match(operand, labels)
         case checked_selector.LabelRequirement(key=key, operator=operator, values=values):
-            return operator_holds(operator, values, labels.get(key))
+            return pattern_holds(operator, values, labels.get(key))
         case _:
             raise AssertionError(selector)
 
@@ -116,7 +131,7 @@ def pod_matches(selector: checked_selector.Selector, pod: objects.Pod) -> bool:
         case checked_selector.SelectorNegation(operand=operand):
             return not pod_matches(operand, pod)
         case checked_selector.LabelRequirement(key=key, operator=operator, values=values):
-            return operator_holds(operator, values, pod.metadata.labels.get(key))
+            return pattern_holds(operator, values, pod.metadata.labels.get(key))
         case checked_selector.AnnotationRequirement(key=key, operator=operator, values=values):
             return operator_holds(operator, values, pod.metadata.annotations.get(key))
         case checked_selector.FieldRequirement(field="image", operator=operator, values=values):
@@ -124,7 +139,7 @@ def pod_matches(selector: checked_selector.Selector, pod: objects.Pod) -> bool:
             found = any(image_matches(v, c.image) for v in values for c in containers)
             return found == (operator == "In")
         case checked_selector.FieldRequirement(field=field, operator=operator, values=values):
-            return operator_holds(operator, values, field_value(field, pod))
+            return field_holds(operator, values, field_value(field, pod))
         case checked_selector.NumberRequirement(comparator=comparator, value=value):
             return compare(comparator, number_of(selector, pod), value)
         case _:

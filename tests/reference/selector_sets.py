@@ -25,6 +25,6 @@ def matches(selector: checked_selector.Selector, labels: dict[str, str]) -> bool
         case checked_selector.SelectorNegation(operand=operand):
             return not matches(operand, labels)
         case checked_selector.LabelRequirement(key=key, operator=operator, values=values):
-            return policy_selectors.operator_holds(operator, values, labels.get(key))
+            return policy_selectors.pattern_holds(operator, values, labels.get(key))
         case _:
             raise NotImplementedError(selector)

@@ -1,4 +1,4 @@
-"""Read annotations, conditions and the kubelet version of nodes as if they were labels.
+"""Read annotations, conditions, the kubelet version and names of nodes as if they were labels.
 
 Their keys begin with a character that Kubernetes does not allow in label keys, as those of
 `fields_as_labels` do. The columns of labels therefore store all texts of nodes alike.
@@ -15,6 +15,8 @@ _ANNOTATION = "\0annotation\0"
 _CONDITION = "\0condition\0"
 KUBELET_VERSION = "\0kubeletVersion"
 """The key of `status.nodeInfo.kubeletVersion`, which is absent if a node does not report it."""
+NODE_NAME = "\0nodeName"
+"""The key of `metadata.name`."""
 
 NodeTextReader: TypeAlias = Callable[[objects.Node], "str | None"]
 
@@ -46,6 +48,8 @@ def make_node_text_reader(key: str) -> NodeTextReader:
         return lambda node: read_condition_status(node, condition)
     if key == KUBELET_VERSION:
         return lambda node: node.status.node_info.kubelet_version or None
+    if key == NODE_NAME:
+        return lambda node: node.name
     return lambda node: node.metadata.labels.get(key)
 
 

@@ -12,6 +12,7 @@ from policysched.cluster import snapshot
 from policysched.cluster.columns import columns, interning, label_column
 from policysched.cluster.objects import fields_as_labels, node_texts, objects, selectors
 from policysched.lang.checked import checked_selector, comparisons
+from policysched.lang.words import glob_patterns
 
 
 class NodeMask(Protocol):
@@ -53,6 +54,33 @@ class VersionTest:
     def matches_value(self, value: str | None) -> bool:
         """Return whether a version meets the comparison."""
         return comparisons.compare_version(value or "", self.comparator, self.bound)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class PatternTest:
+    """Whether a text matches one of some patterns.
+
+    Attributes:
+        is_negated: whether it must match none of them, or be absent.
+        is_field: whether the text is a field, which is unset if it is "".
+    """
+
+    key: str
+    values: tuple[str, ...]
+    is_negated: bool = False
+    is_field: bool = False
+
+    @property
+    def test(self) -> str:
+        """The requirement as text, without the key."""
+        return f"{'NotIn' if self.is_negated else 'In'} ({', '.join(self.values)})"
+
+    def matches_value(self, value: str | None) -> bool:
+        """Return whether a text meets the requirement; None means that it is absent."""
+        if value is None:
+            return self.is_negated
+        find = glob_patterns.matches_field if self.is_field else glob_patterns.matches_any_pattern
+        return find(self.values, value) is not self.is_negated
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -177,11 +205,12 @@ def _field(required: checked_selector.FieldRequirement) -> NodeMask:
     field, values = required.field, required.values
     match field:
         case "nodeName" | "clusterName":
+            if any(map(glob_patterns.is_pattern, values)):
+                return LabelMask(PatternTest(node_texts.NODE_NAME, values))
             return NameMask(values)
         case "provider" | "region":
             key = fields_as_labels.make_field_label_key(field)
-            wanted = selectors.Requirement(key, selectors.LabelOperator.IN, frozenset(values))
-            return LabelMask(wanted)
+            return LabelMask(PatternTest(key, values, is_field=True))
         case "zone":
             keys = [fields_as_labels.make_field_value_label_key(field, value) for value in values]
             has_key = [selectors.Requirement(k, selectors.LabelOperator.EXISTS) for k in keys]
@@ -193,8 +222,10 @@ def _field(required: checked_selector.FieldRequirement) -> NodeMask:
 
 def requirement(
     written: checked_selector.LabelRequirement | checked_selector.AnnotationRequirement,
-) -> selectors.Requirement:
+) -> label_column.ValueTest:
     """Return a label requirement in the form that columns and pods are asked in."""
+    if written.has_patterns:
+        return PatternTest(written.key, written.values, written.operator == "NotIn")
     operator = selectors.LabelOperator(written.operator)
     return selectors.Requirement(written.key, operator, frozenset(written.values))
 

@@ -8,6 +8,7 @@ from policysched import quantity
 from policysched.cluster.objects import fields_as_labels, objects
 from policysched.cluster.pods import pod_shape
 from policysched.lang.checked import checked_selector
+from policysched.lang.words import glob_patterns
 
 _QOS_RESOURCES = ("cpu", "memory")
 
@@ -73,7 +74,8 @@ def image_matches(pattern: str, image: str) -> bool:
 
     `*` stands for any run of characters. Example: `*/team-a/*` matches `registry/team-a/web:1.2`.
     """
-    return wildcard_matches(pattern, image) or wildcard_matches(pattern, repository(image))
+    several = (image, repository(image))
+    return any(glob_patterns.matches_pattern(pattern, each) for each in several)
 
 
 def repository(image: str) -> str:
@@ -84,23 +86,3 @@ def repository(image: str) -> str:
     name = image.partition("@")[0]
     colon = name.rfind(":")
     return name[:colon] if colon > name.rfind("/") else name
-
-
-def wildcard_matches(pattern: str, text: str) -> bool:
-    """Return whether `text` is `pattern` with each `*` replaced by any run of characters.
-
-    Taking the first place for each piece is enough, so it is linear, unlike a regular expression.
-    """
-    first, *rest = pattern.split("*")
-    if not rest:
-        return text == pattern
-    *middle, last = rest
-    if len(text) < len(first) + len(last) or not text.startswith(first):
-        return False
-    position, end = len(first), len(text) - len(last)
-    for piece in middle:
-        position = text.find(piece, position, end)
-        if position < 0:
-            return False
-        position += len(piece)
-    return text.endswith(last)

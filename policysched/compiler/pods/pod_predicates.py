@@ -7,12 +7,13 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, TypeAlias, assert_never
 
+from policysched.cluster.columns import label_column
 from policysched.cluster.counters import pod_counts
-from policysched.cluster.objects import selectors
 from policysched.cluster.pods import pod_requests, pod_shape
 from policysched.compiler.nodes import node_masks
 from policysched.compiler.pods import pod_fields
 from policysched.lang.checked import checked_selector
+from policysched.lang.words import glob_patterns
 
 PodPredicate: TypeAlias = Callable[[pod_shape.PodShape], bool]
 LabelsPredicate: TypeAlias = Callable[[Mapping[str, str]], bool]
@@ -64,13 +65,20 @@ def lower(selector: checked_selector.Selector) -> PodPredicate:
 
 def lower_namespaces(namespaces: checked_selector.NamespaceSet) -> NamespacePredicate:
     """Return a function that says whether a namespace, given the labels of all, is in the set."""
-    names = frozenset(namespaces.names)
+    is_named = _lower_names(namespaces.names)
     if namespaces.selector is None:
-        return lambda name, _: name in names
+        return lambda name, _: is_named(name)
     if namespaces.selector == checked_selector.EVERYTHING:
         return lambda _name, _labels: True
     matches = _lower_labels(namespaces.selector)
-    return lambda name, labels: name in names or matches(labels.get(name, {}))
+    return lambda name, labels: is_named(name) or matches(labels.get(name, {}))
+
+
+def _lower_names(names: tuple[str, ...]) -> Callable[[str], bool]:
+    """Return a function that says whether a name has one of some names or patterns."""
+    if not any(map(glob_patterns.is_pattern, names)):
+        return frozenset(names).__contains__
+    return lambda name: glob_patterns.matches_any_pattern(names, name)
 
 
 def reads_namespace_labels(namespaces: checked_selector.NamespaceSet | None) -> bool:
@@ -108,11 +116,11 @@ def _not(predicate: Callable[[Any], bool]) -> Callable[[Any], bool]:
     return lambda subject: not predicate(subject)
 
 
-def _label(required: selectors.Requirement) -> PodPredicate:
+def _label(required: label_column.ValueTest) -> PodPredicate:
     return lambda shape: required.matches_value(shape.labels.get(required.key))
 
 
-def _annotation(required: selectors.Requirement) -> PodPredicate:
+def _annotation(required: label_column.ValueTest) -> PodPredicate:
     return lambda shape: required.matches_value(shape.annotations.get(required.key))
 
 
@@ -127,11 +135,10 @@ def _field(required: checked_selector.FieldRequirement) -> PodPredicate:
     is_image = field == "image"
 
     def has_one(shape: pod_shape.PodShape) -> bool:
-        return any(
-            pod_fields.image_matches(pattern, value) if is_image else pattern == value
-            for value in pod_fields.values(shape, field)
-            for pattern in wanted
-        )
+        values = pod_fields.values(shape, field)
+        if is_image:
+            return any(pod_fields.image_matches(each, value) for value in values for each in wanted)
+        return glob_patterns.matches_field(wanted, values[0])
 
     return has_one if required.operator == "In" else _not(has_one)
 

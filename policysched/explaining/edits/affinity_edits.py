@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections.abc import Iterator, Mapping
 
 from msgspec import structs
@@ -13,6 +14,7 @@ from policysched.explaining.edits import selector_edits
 from policysched.explaining.facts import pod_requirements
 from policysched.explaining.facts import vocabulary as vocabularies
 from policysched.lang.checked import checked, checked_selector
+from policysched.lang.words import glob_patterns
 
 _MOST_NAMESPACES = 3
 
@@ -136,8 +138,8 @@ def _propose_pod_selection_corrections(
     for each in checked_selector.walk_requirements(whole):
         if not isinstance(each, checked_selector.LabelRequirement) or each.operator != "In":
             continue
-        labels[each.key] = each.values[0]
-        for value in each.values:
+        labels.update((each.key, value) for value in each.exact_values[:1])
+        for value in each.exact_values:
             for said, key, other in known.propose_label_corrections(each.key, value):
                 values = tuple(sorted({*each.values, other}))
                 new = dataclasses.replace(each, key=key, values=values)
@@ -147,7 +149,7 @@ def _propose_pod_selection_corrections(
         for said in known.find_other_namespaces(labels):
             yield said, dataclasses.replace(pods, namespaces=_make_namespace_set(said.after))
         return
-    for name in pods.namespaces.names:
+    for name in itertools.filterfalse(glob_patterns.is_pattern, pods.namespaces.names):
         for said in known.propose_namespace_corrections(name):
             names = tuple(sorted({*pods.namespaces.names, said.after} - {name}))
             several = dataclasses.replace(pods.namespaces, names=names)

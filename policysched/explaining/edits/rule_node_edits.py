@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import math
 from collections.abc import Iterator, Sequence
 
@@ -14,8 +15,10 @@ from policysched.explaining.edits import node_edits, selector_edits, threshold_e
 from policysched.explaining.facts import pod_requirements
 from policysched.explaining.facts import vocabulary as vocabularies
 from policysched.lang.checked import checked, checked_expr, checked_selector
+from policysched.lang.words import glob_patterns
 
 _MOST_TURNS = 4
+_MOST_VALUES = 1
 
 _NodeRule = checked.RejectRule | checked.NodeAffinityRule
 _Requirement = checked_selector.Requirement
@@ -35,7 +38,7 @@ def find_rule_node_edits(
                 yield said.add_fitting_nodes(nodes)
         if isinstance(each, checked_selector.LabelRequirement):
             yield from _find_nearest_fitting_bound(tried, rule, each, words)
-        yield from _find_label_and_taint_edits(tried, alone, each)
+        yield from _find_label_and_taint_edits(tried, alone, each, words)
 
 
 def find_label_number_edits(
@@ -102,12 +105,24 @@ def _list_node_requirements(rule: _NodeRule) -> Iterator[_Requirement]:
 
 
 def _find_label_and_taint_edits(
-    tried: trials.PodTrials, alone: Sequence[str], each: _Requirement
+    tried: trials.PodTrials,
+    alone: Sequence[str],
+    each: _Requirement,
+    words: vocabularies.LabelVocabulary,
 ) -> Iterator[suggested_edit.SuggestedEdit]:
-    """Yield edits to nodes after which the requirement no longer rejects them."""
+    """Yield edits to nodes after which the requirement no longer rejects them.
+
+    For a pattern, values of other nodes are tried.
+    """
     match each:
-        case checked_selector.LabelRequirement(key=key, operator=operator, values=values):
-            for value in node_edits.list_label_values_to_try(operator, values):
+        case checked_selector.LabelRequirement(key=key, operator=operator):
+            known = [
+                value
+                for value in words.list_values_by_frequency(key)
+                if each.has_patterns and glob_patterns.matches_any_pattern(each.values, value)
+            ]
+            several = (*each.exact_values, *known[:_MOST_VALUES])
+            for value in node_edits.list_label_values_to_try(operator, several):
                 yield from node_edits.try_label_change(tried, alone, key, value)
         case checked_selector.AnnotationRequirement(key=key, operator=operator, values=values):
             for value in node_edits.list_label_values_to_try(operator, values):
@@ -138,7 +153,8 @@ def _propose_requirement_corrections(
             yield from _propose_value_corrections(rule, each, words)
         case checked_selector.FieldRequirement(field="nodeName", values=values):
             known = selector_edits.list_node_names(tried)
-            for value in (value for value in values if value not in known):
+            exact = itertools.filterfalse(glob_patterns.is_pattern, values)
+            for value in (value for value in exact if value not in known):
                 for near in suggested_edit.find_similar_words(value, known):
                     fact = "no node has that name"
                     said = _make_requirement_edit(rule, f"nodeName {value}", value, near, fact)
@@ -164,7 +180,7 @@ def _propose_value_corrections(
     rule: _NodeRule, each: checked_selector.LabelRequirement, words: vocabularies.LabelVocabulary
 ) -> Iterator[tuple[suggested_edit.SuggestedEdit, _Requirement]]:
     """Yield the corrections of misspelt label values, each with the corrected requirement."""
-    for value in each.values if each.operator == "In" else ():
+    for value in each.exact_values if each.operator == "In" else ():
         for other in words.find_other_values(each.key, value):
             if words.is_probable_misspelling(each.key, value, other):
                 place = f"label {each.key}={value}"

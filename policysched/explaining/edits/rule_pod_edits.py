@@ -102,7 +102,10 @@ def _list_metadata_changes(pod: objects.Pod, pairs: list[_Pair]) -> Iterator[_Me
     for each in pairs:
         is_label = isinstance(each, checked_selector.LabelRequirement)
         noun: Literal["label", "annotation"] = "label" if is_label else "annotation"
-        for value in node_edits.list_label_values_to_try(each.operator, each.values):
+        values = each.values
+        if isinstance(each, checked_selector.LabelRequirement):
+            values = each.exact_values
+        for value in node_edits.list_label_values_to_try(each.operator, values):
             change = _MetadataChange(noun, each.key, value)
             if change.get_value(pod) != value:
                 yield change

@@ -7,11 +7,13 @@ canonical scale of `policysched.units`.
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections.abc import Iterator
-from typing import Literal, TypeAlias
+from typing import ClassVar, Literal, TypeAlias
 
 from policysched import release_version
 from policysched.lang import source
+from policysched.lang.words import glob_patterns
 
 LabelOperator: TypeAlias = Literal["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"]
 Comparator: TypeAlias = Literal["=", "!=", "<", "<=", ">", ">="]
@@ -32,7 +34,8 @@ class LabelRequirement:
 
     Attributes:
         values: sorted and without duplicates for In and NotIn; empty for Exists and DoesNotExist;
-            one decimal int64 for Gt and Lt (the checker converts `>= 5` to Gt 4).
+            one decimal int64 for Gt and Lt (the checker converts `>= 5` to Gt 4). Those with `*`
+            are patterns.
     """
 
     key: str
@@ -40,15 +43,29 @@ class LabelRequirement:
     values: tuple[str, ...]
     span: source.Span = dataclasses.field(compare=False, repr=False)
 
+    @property
+    def has_patterns(self) -> bool:
+        """Whether some values match other texts than themselves."""
+        return any(map(glob_patterns.is_pattern, self.values))
+
+    @property
+    def exact_values(self) -> tuple[str, ...]:
+        """The values that are no patterns."""
+        return tuple(itertools.filterfalse(glob_patterns.is_pattern, self.values))
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class AnnotationRequirement:
-    """A requirement on one annotation of a pod or node, with the semantics of labels."""
+    """A requirement on one annotation of a pod or node, with the semantics of labels.
+
+    Annotations may contain `*`, so their values are no patterns.
+    """
 
     key: str
     operator: LabelOperator
     values: tuple[str, ...]
     span: source.Span = dataclasses.field(compare=False, repr=False)
+    has_patterns: ClassVar = False
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -58,12 +75,12 @@ class FieldRequirement:
     Attributes:
         field: `image` has several values, one for each container (including init containers): In
             matches if any image is in the set, NotIn if no image is. Both the image as in the pod
-            spec and its repository without tag and digest are compared; `*` in a value matches any
-            characters. The values of `zone` are the zones of a cluster, or "" for a cluster without
-            zones. Other fields have one value, "" if unset; `ownerKind` and
-            `owner(name)` are kind and name of the controlling owner.
+            spec and its repository without tag and digest are compared. The values of `zone` are
+            the zones of a cluster, or "" for a cluster without zones. Other fields have one value,
+            "" if unset; `ownerKind` and `owner(name)` are kind and name of the controlling owner.
         operator: In or NotIn.
-        values: sorted, without duplicates.
+        values: sorted, without duplicates; those with `*` are patterns, except for `zone`. A field
+            that is unset matches no pattern.
     """
 
     field: PodField | ClusterField | ResourceField | Literal["nodeName"]
@@ -211,7 +228,7 @@ class NamespaceSet:
     """A set of namespaces: `names` and the namespaces that `selector` matches.
 
     Attributes:
-        names: sorted names.
+        names: sorted names and patterns of names.
         selector: evaluated against the current namespace labels; EVERYTHING for all namespaces,
             None without a selector.
     """

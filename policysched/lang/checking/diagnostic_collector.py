@@ -13,7 +13,7 @@ from policysched.lang.diagnostics import diagnostics, fixes
 from policysched.lang.foreign import foreign_words
 from policysched.lang.syntax import syntax_expr
 
-NO_WILDCARDS = "wildcards are not supported here: name the values, or select by labels"
+WHERE_PATTERNS_ARE = "`*` is only a wildcard in values of labels and fields, and in namespaces"
 _ENDLESS_WORD = re.compile(r"([^\s`]{40})[^\s`]{216,}")
 """Words longer than any key or name in Kubernetes (253) would make messages unreadable."""
 
@@ -107,8 +107,8 @@ class DiagnosticCollector:
     ) -> None:
         """Report a name or value that Kubernetes would refuse, and propose `ours` instead."""
         advice, fix = "", None
-        if "*" in name.text:
-            advice = NO_WILDCARDS
+        if "*" in name.text and what not in ("label value", "namespace"):
+            advice = WHERE_PATTERNS_ARE
         elif ours:
             advice = f"write `{ours}`"
             fix = fixes.make_replacement_fix(name.span, ours)

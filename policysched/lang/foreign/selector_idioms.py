@@ -19,9 +19,10 @@ _EQUALITY = idiom_patterns.EQUALITY
 _LABELS = idiom_patterns.LABELS
 _KEYWORDS = idiom_patterns.KEYWORDS
 
+_SUBJECT = r"[A-Za-z0-9_](?:[\w./-]*[\w-])?"
 _IMAGE = rf"{_QUOTED}|[\w./:@*%-]+"
 _OR = r"(?:\s+or\s+|\s*\|\|?\s*)"
-_WHOLE_LABELS = "wildcards are not supported for labels: name the values, as in `key In (a, b)`"
+_WHOLE_LABELS = 'write a pattern, in which `*` stands for any characters: `key = "web-*"`'
 
 
 def _rewrite_regex_alternatives(match: re.Match[str]) -> str | None:
@@ -39,7 +40,7 @@ def _rewrite_value_alternatives(match: re.Match[str]) -> str:
     return f"{match[1]} {operator} ({re.sub(_OR, ', ', match[3])})"
 
 
-def _rewrite_image_wildcard(match: re.Match[str]) -> str | None:
+def _rewrite_partial_match(match: re.Match[str]) -> str | None:
     """Rewrite `image startsWith nginx`; return None for patterns that need more than `.*`."""
     word, text = match["word"].lower(), match["text"].strip("\"'")
     if "~" in word:
@@ -53,16 +54,18 @@ def _rewrite_image_wildcard(match: re.Match[str]) -> str | None:
     elif word.startswith("end"):
         text = f"*{text}"
     text = re.sub(r"\*+", "*", text.replace("%", "*"))
+    if "*" not in text and match["key"] != "image":
+        return None
     operator = "!=" if word.startswith("!") else "="
-    return f'image {operator} "{text}"' if re.fullmatch(r"[\w./:@*-]+", text) else None
+    return f'{match["key"]} {operator} "{text}"' if re.fullmatch(r"[\w./:@*-]+", text) else None
 
 
 SELECTORS = (
     _idiom(
-        r"\bimage\s*\.?\s*(?P<word>[=!]~|(?i:like|glob|starts?_?with|ends?_?with|contains?"
+        rf"(?<![\w./-])(?P<key>{_SUBJECT})\s*\.?\s*(?P<word>[=!]~|(?i:like|glob|starts?_?with|ends?_?with|contains?"
         rf"|match(?:es)?)\b)\s*\(?\s*(?P<text>{_IMAGE})(?:\s*\))?",
-        _rewrite_image_wildcard,
-        "in `image`, `*` matches any characters",
+        _rewrite_partial_match,
+        "labels cannot be matched in part without `*`",
     ),
     _idiom(
         rf"\bcondition\(\s*({_KEY})\s*\)(?=\s*(?:$|[)}}]|(?:and|or|as|weight|message)\b))",
@@ -77,15 +80,18 @@ SELECTORS = (
     _idiom(
         rf"({_KEY})\s*=\s*\*(?=\s*(?:$|[)}}]|and\b|or\b))",
         r"\1 Exists",
-        "wildcards are not supported for labels",
+        "`*` needs quotes, and is short for `Exists`",
+    ),
+    _idiom(
+        r"(?<=[\s(,=])(?<!policies )(?=[.*-]*\w)([\w.-]*\*[\w.*-]*)(?=[\s),}]|$)",
+        r'"\1"',
+        "a value with `*` needs quotes",
     ),
     _idiom(
         r"(?<!\*)(?<!policies )\(?(?:[\w.-]*\*(?!\*)|[\w.-]+\?(?!\?))[\w.*?-]*\)?",
         None,
         "`\\g<0>` contains a wildcard",
-        "wildcards are not supported for namespaces and labels: name the values, or use a label "
-        "selector, as "
-        "in `namespaceSelector team = a`",
+        'the only wildcard is `*`, in values with quotes: `"web-*"`',
     ),
     _idiom(r"(?i:\bnot[\s_]+in\b)|!\s*in\b", "NotIn"),
     _idiom(r"(?<=\s)!\s*Exists\b", "DoesNotExist", _NO_SIGN, code="PS003"),

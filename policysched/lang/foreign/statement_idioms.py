@@ -46,7 +46,7 @@ STATEMENTS = (
     _idiom(
         r"\bnamespaces?\s*(?:\*|\(\s*\*\s*\))",
         "namespaceSelector kubernetes.io/metadata.name Exists",
-        "wildcards are not supported in names of namespaces",
+        "`*` needs quotes, and all namespaces have this label",
     ),
     _idiom(
         rf"\btolerate\s+([^\n{{}}]*?{_KEY})\s*=\s*(?:\*|\"\*\")(?=[\s:,}}]|$)",

@@ -31,9 +31,7 @@ class ReservedField:
 
 
 POD_FIELDS: dict[str, ReservedField] = {
-    "image": ReservedField(
-        "texts", "image of any container, as written or without tag; `*` is a wildcard"
-    ),
+    "image": ReservedField("texts", "image of any container, as written or without tag"),
     "ownerKind": ReservedField("text", "kind of the controlling owner (ReplicaSet, Job, …)"),
     "priority": ReservedField("number", "`spec.priority`, 0 if unset"),
     "priorityClassName": ReservedField("text", "`spec.priorityClassName`"),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from policysched.lang.parsing import parser
 from policysched.lang.syntax import syntax, syntax_expr
+from policysched.lang.words import glob_patterns
 from policysched.promql import query_tokens
 
 if TYPE_CHECKING:
@@ -161,9 +162,9 @@ def collect_policy_vocabulary(parsed: Iterable[parser.ParseResult]) -> Completio
                 for statement in item.statements:
                     for domain, requirement in _iterate_requirements(statement):
                         values = labels[domain].setdefault(requirement.subject.name.text, set())
-                        values |= {value.text for value in requirement.words}
+                        values |= _list_exact_texts(requirement.words)
                     if isinstance(statement, syntax.Scope) and statement.namespaces is not None:
-                        namespaces |= {name.text for name in statement.namespaces.names}
+                        namespaces |= _list_exact_texts(statement.namespaces.names)
     return CompletionVocabulary(
         {
             domain: {key: frozenset(values) for key, values in found.items()}
@@ -172,6 +173,10 @@ def collect_policy_vocabulary(parsed: Iterable[parser.ParseResult]) -> Completio
         namespaces=frozenset(namespaces),
         series=frozenset(series),
     )
+
+
+def _list_exact_texts(values: Iterable[syntax_expr.Value]) -> set[str]:
+    return {each.text for each in values if not glob_patterns.is_pattern(each.text)}
 
 
 def _iterate_requirements(

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator, Sequence
 
 from policysched.lang.checked import checked, checked_selector
+from policysched.lang.words import glob_patterns
 from policysched.lint.sets import selector_sets
 
 
@@ -67,6 +69,8 @@ def _find_required_traits(scope: checked_selector.PolicyPodScope) -> Sequence[_T
     found = _find_required_labels("pod", scope.where)
     if found or scope.namespaces is None:
         return found
+    if any(map(glob_patterns.is_pattern, scope.namespaces.names)):
+        return ()
     if scope.namespaces.selector is None:
         return [("namespace", "", name) for name in scope.namespaces.names]
     if scope.namespaces.names:
@@ -75,15 +79,21 @@ def _find_required_traits(scope: checked_selector.PolicyPodScope) -> Sequence[_T
 
 
 def _find_required_labels(kind: str, selector: checked_selector.Selector) -> Sequence[_Trait]:
-    """Return the traits of the first `In` requirement that the whole selector implies."""
+    """Return the traits of the first `In` requirement that the whole selector implies.
+
+    A requirement with patterns has no traits.
+    """
     operands = (
         selector.operands
         if isinstance(selector, checked_selector.SelectorConjunction)
         else (selector,)
     )
     for each in operands:
-        if isinstance(each, checked_selector.LabelRequirement) and each.operator == "In":
-            return [(kind, each.key, value) for value in each.values]
+        match each:
+            case checked_selector.LabelRequirement(operator="In", has_patterns=False):
+                return [(kind, each.key, value) for value in each.values]
+            case _:
+                pass
     return ()
 
 
@@ -108,7 +118,8 @@ def _are_namespaces_apart(
 ) -> bool:
     if one is None or other is None or one.selector is not None or other.selector is not None:
         return False
-    return not set(one.names) & set(other.names)
+    pairs = itertools.product(one.names, other.names)
+    return all(itertools.starmap(glob_patterns.are_apart, pairs))
 
 
 def _covers_namespaces(
@@ -117,7 +128,9 @@ def _covers_namespaces(
     """Return whether `wide` certainly contains all namespaces in `narrow`; None means all."""
     if wide is None or wide == narrow or wide.selector == checked_selector.EVERYTHING:
         return True
-    if narrow is None or not set(narrow.names) <= set(wide.names):
+    if narrow is None:
+        return False
+    if not all(glob_patterns.matches_any_pattern(wide.names, name) for name in narrow.names):
         return False
     if narrow.selector is None:
         return True

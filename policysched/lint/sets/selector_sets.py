@@ -8,7 +8,8 @@ which allows some classes of some variables. The selector is empty if every box 
 The result is always sound: a selector that is reported as impossible cannot match. It is exact for
 labels, annotations, numbers and fields, up to `MAX_BOXES`. Beyond this limit, no selector is
 reported as impossible. A contradiction between different taint or image requirements on one object
-is not detected.
+is not detected, nor one of three patterns of which each two have common matches
+(`pattern_classes`).
 """
 
 from __future__ import annotations
@@ -19,17 +20,26 @@ from typing import TypeAlias
 
 from policysched import int64, release_version
 from policysched.lang.checked import checked_selector, comparisons
-from policysched.lang.words import vocabulary
+from policysched.lang.words import glob_patterns, vocabulary
+from policysched.lint.sets import pattern_classes
 
 MAX_BOXES = 256
 MAX_OPERANDS = 64
 """The maximum number of operands compared in pairs; selectors written by hand have fewer."""
-_OTHER = "other~"
-"""Represents all texts that no requirement names; no label can have this value."""
 
 Variable: TypeAlias = tuple[object, ...]
-Value: TypeAlias = "str | float | bool | None"
+Value: TypeAlias = "str | float | bool | pattern_classes.TextClass | None"
 Box: TypeAlias = dict[Variable, int]
+
+
+class _UnnamedText(str):
+    """A text that no requirement names; it represents all texts of its class."""
+
+    __slots__ = ()
+
+
+_OTHER = _UnnamedText("other~")
+"""Represents all texts that no requirement names; no label can have this value."""
 
 
 class _TooLargeError(Exception):
@@ -61,10 +71,11 @@ def does_match_everything(selector: checked_selector.Selector) -> bool:
 def find_matching_object(selector: checked_selector.Selector) -> Mapping[Variable, Value] | None:
     """Return the values of one object that matches, or None if no such object is known.
 
-    A variable may be absent from the result if any value would match.
+    A variable may be absent from the result if any value would match. A text of which only the
+    matching patterns are known is a `TextClass`.
     """
-    space = _SelectorSpace((selector,))
     try:
+        space = _SelectorSpace((selector,))
         boxes = space.compute_boxes(selector)
     except _TooLargeError:
         return None
@@ -182,11 +193,14 @@ def _choose_representative_values(
 ) -> tuple[Value, ...]:
     """Return one value for each class that the requirements on one variable distinguish."""
     match readers[0]:
-        case checked_selector.LabelRequirement() | checked_selector.AnnotationRequirement():
+        case checked_selector.LabelRequirement():
+            return (None, *_split_by_patterns(readers, _choose_representative_texts(readers)))
+        case checked_selector.AnnotationRequirement():
             return (None, *_choose_representative_texts(readers))
         case checked_selector.FieldRequirement(field=field) if field != "image":
             named = {value for each in readers for value in _list_required_values(each)}
-            return ("", *sorted(named - {""}), _OTHER)
+            exact = sorted(value for value in named if value and not _is_pattern(readers[0], value))
+            return ("", *_split_by_patterns(readers, [*exact, _OTHER]))
         case checked_selector.ConditionRequirement():
             return (None, *vocabulary.CONDITION_STATUSES, _OTHER)
         case checked_selector.VersionRequirement():
@@ -195,6 +209,37 @@ def _choose_representative_values(
             return _choose_representative_numbers(readers)
         case _:
             return (False, True)
+
+
+def _is_pattern(reader: checked_selector.Requirement, value: str) -> bool:
+    """Return whether a value of a requirement is a pattern; annotations have none."""
+    is_literal = isinstance(reader, checked_selector.AnnotationRequirement)
+    return not is_literal and glob_patterns.is_pattern(value)
+
+
+def _split_by_patterns(
+    readers: Sequence[checked_selector.Requirement], texts: Sequence[Value]
+) -> list[Value]:
+    """Return the texts, and for those that no requirement names, one class for each pattern."""
+    patterns = {
+        value
+        for each in readers
+        if isinstance(each, checked_selector.LabelRequirement | checked_selector.FieldRequirement)
+        for value in each.values
+        if glob_patterns.is_pattern(value)
+    }
+    if not patterns:
+        return list(texts)
+    if len(patterns) > pattern_classes.MAX_PATTERNS:
+        raise _TooLargeError
+    sets = pattern_classes.list_possible_sets(patterns)
+    found: list[Value] = []
+    for text in texts:
+        if isinstance(text, _UnnamedText):
+            found += [pattern_classes.TextClass(text, matched) for matched in sets]
+        else:
+            found.append(text)
+    return found
 
 
 def _choose_representative_versions(
@@ -228,7 +273,7 @@ def _choose_representative_texts(readers: Sequence[checked_selector.Requirement]
                 elif operator == "Lt":
                     cuts.add(int(values[0]))
                 else:
-                    named.update(values)
+                    named.update(value for value in values if not _is_pattern(each, value))
             case _:
                 pass
     is_label = isinstance(readers[0], checked_selector.LabelRequirement)
@@ -243,7 +288,7 @@ def _make_unnamed_integer(number: int, named: set[str]) -> str:
     text = str(abs(number))
     while (signed := f"-{text}" if number < 0 else text) in named:
         text = f"0{text}"
-    return signed
+    return _UnnamedText(signed)
 
 
 def _choose_representative_numbers(
@@ -269,23 +314,35 @@ def _choose_representative_numbers(
 def _matches_requirement(requirement: checked_selector.Requirement, value: Value) -> bool:
     """Return whether a value of the requirement's variable meets the requirement."""
     match requirement:
+        case checked_selector.LabelRequirement(has_patterns=True, operator=operator):
+            is_in = _matches_patterns(requirement.values, value)
+            return is_in is (operator == "In")
         case (
             checked_selector.LabelRequirement(operator=operator, values=values)
             | checked_selector.AnnotationRequirement(operator=operator, values=values)
             | checked_selector.ConditionRequirement(operator=operator, values=values)
         ):
-            return _matches_text(operator, values, value)
+            plain = value.text if isinstance(value, pattern_classes.TextClass) else value
+            return _matches_text(operator, values, plain)
         case checked_selector.VersionRequirement(comparator=comparator, bound=bound):
             version = value if isinstance(value, str) else ""
             return comparisons.compare_version(version, comparator, bound)
         case checked_selector.FieldRequirement(field="image", operator=operator):
             return bool(value) is (operator == "In")
         case checked_selector.FieldRequirement(operator=operator, values=values):
-            return (value in values) is (operator == "In")
+            is_in = value in values or (value != "" and _matches_patterns(values, value))
+            return is_in is (operator == "In")
         case checked_selector.NumberRequirement(comparator=comparator, value=bound):
             return isinstance(value, float | int) and _compare_numbers(value, comparator, bound)
         case _:
             return bool(value)
+
+
+def _matches_patterns(patterns: Sequence[str], value: Value) -> bool:
+    """Return whether a text, or each text of a class, matches one of some patterns."""
+    if isinstance(value, pattern_classes.TextClass):
+        return not value.matched.isdisjoint(patterns)
+    return isinstance(value, str) and glob_patterns.matches_any_pattern(patterns, value)
 
 
 def _matches_text(

@@ -9,7 +9,7 @@ from policysched.lang.checked import checked_selector
 from policysched.lang.checking import number_reading
 from policysched.lang.checking.selectors import check_label_idioms, param_values
 from policysched.lang.syntax import syntax_expr
-from policysched.lang.words import kubernetes_names, vocabulary
+from policysched.lang.words import glob_patterns, kubernetes_names, vocabulary
 
 _OPERATORS = {"=": False, "In": False, "!=": True, "NotIn": True}
 """Operator -> whether it negates."""
@@ -84,14 +84,34 @@ def _check_operator(
 def _check_label_values(
     env: number_reading.NameEnvironment, requirement: syntax_expr.Requirement
 ) -> bool:
-    """Return whether all words are valid label values; report the others."""
+    """Return whether all words are valid label values; report patterns and the others."""
     good = True
     for word in requirement.words:
+        if glob_patterns.is_pattern(word.text):
+            _report_pattern(env, requirement, word)
+            good = False
+            continue
         problem = kubernetes_names.find_label_value_problem(word.text)
         if problem:
             env.found.report_invalid_name("label value", word, problem)
             good = False
     return good
+
+
+def _report_pattern(
+    env: number_reading.NameEnvironment,
+    requirement: syntax_expr.Requirement,
+    word: syntax_expr.Value,
+) -> None:
+    """Report a pattern in a list with values of the pod, which are compared exactly."""
+    subject = env.found.get_text_on_one_line(requirement.subject.span)
+    operator = "!=" if requirement.operator == "NotIn" else "="
+    env.found.add_error(
+        "PS108",
+        f"the pattern `{word.text}` cannot be in one list with a value of the pod",
+        word.span,
+        help=f'write a requirement of its own: `{subject} {operator} "{word.text}"`',
+    )
 
 
 def _check_pod_text(

@@ -9,7 +9,7 @@ from policysched.lang.checked import checked_selector
 from policysched.lang.checking import clauses, number_reading
 from policysched.lang.checking.selectors import check_compared_labels, check_selectors, param_values
 from policysched.lang.syntax import syntax, syntax_expr
-from policysched.lang.words import kubernetes_names, vocabulary
+from policysched.lang.words import glob_patterns, kubernetes_names, vocabulary
 
 
 def check_pod_scope(
@@ -190,9 +190,12 @@ def _make_namespace_set(
     good = values is not None
     names = [each for each in values or () if isinstance(each, syntax_expr.Value)]
     for name in names:
-        problem = kubernetes_names.find_dns_label_problem(name.text)
+        problem = glob_patterns.find_pattern_problem(
+            kubernetes_names.find_dns_label_problem, name.text
+        )
         if problem:
-            ours = kubernetes_names.convert_to_dns_label(name.text)
+            is_pattern = glob_patterns.is_pattern(name.text)
+            ours = "" if is_pattern else kubernetes_names.convert_to_dns_label(name.text)
             env.found.report_invalid_name("namespace", name, problem, ours)
             good = False
     checked = None

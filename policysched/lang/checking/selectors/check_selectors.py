@@ -25,7 +25,7 @@ from policysched.lang.checking.selectors import (
 from policysched.lang.diagnostics import fixes
 from policysched.lang.foreign import foreign_words
 from policysched.lang.syntax import syntax, syntax_expr
-from policysched.lang.words import kubernetes_names, numerals, vocabulary
+from policysched.lang.words import glob_patterns, kubernetes_names, numerals, vocabulary
 
 _COMPARATORS: dict[str, checked_selector.Comparator] = {
     "=": "=",
@@ -301,7 +301,9 @@ class SelectorChecker:
             return make(key.text, operator, (value,), requirement.span) if value and good else None
         if what == "label":
             for value_word in requirement.words:
-                problem = kubernetes_names.find_label_value_problem(value_word.text)
+                problem = glob_patterns.find_pattern_problem(
+                    kubernetes_names.find_label_value_problem, value_word.text
+                )
                 good = self._check_name_validity(value_word, "label value", problem) and good
         operator = {"=": "In", "!=": "NotIn"}.get(requirement.operator, requirement.operator)
         values = tuple(sorted({each.text for each in requirement.words}))

@@ -1,4 +1,4 @@
-"""Report values that a field can never have: wildcards, and names that Kubernetes refuses."""
+"""Report values that a field can never have, such as names that Kubernetes refuses."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable
 from policysched.lang.checking import diagnostic_collector
 from policysched.lang.diagnostics import diagnostics
 from policysched.lang.syntax import syntax_expr
-from policysched.lang.words import kubernetes_names
+from policysched.lang.words import glob_patterns, kubernetes_names
 
 _KIND = re.compile(r"[A-Za-z][A-Za-z0-9-]*\Z")
 _IMAGE = re.compile(r"[A-Za-z0-9._/:@*-]+\Z")
@@ -62,7 +62,11 @@ def report_impossible_values(
     wrong = [
         (value, problem)
         for value in requirement.words
-        if value.text and (problem := _find_wildcard_problem(name, value.text) or check(value.text))
+        if value.text
+        and (
+            problem := _find_wildcard_problem(name, value.text)
+            or glob_patterns.find_pattern_problem(check, value.text)
+        )
     ]
     for value, problem in wrong:
         _report_impossible_value(found, requirement, value, problem)
@@ -91,8 +95,8 @@ def warn_of_impossible_owner_kind(
 
 
 def _find_wildcard_problem(name: str, text: str) -> str:
-    if "*" in text and name != "image":
-        return "contains a wildcard"
+    if name == "zone" and glob_patterns.is_pattern(text):
+        return "is a pattern, and a cluster has several zones"
     return "contains a wildcard other than `*`" if re.search(r"[?\[]", text) else ""
 
 
@@ -106,9 +110,8 @@ def _report_impossible_value(
     name = requirement.subject.name.text
     edit = _make_correction_edit(requirement, value)
     advice = f"write `{edit.replacement}`" if edit is not None else ""
-    if edit is None and "*" in value.text:
-        forms = f"`{name} In (a, b)`, or a label for the pool or team"
-        advice = f"{diagnostic_collector.NO_WILDCARDS}: {forms}"
+    if edit is None and name == "zone":
+        advice = "name the zones, as in `zone In (a, b)`, or use a pattern of the `region`"
     found.add_error(
         "PS107",
         f"`{value.text[:80]}` {problem}, so it matches no `{name}`",
@@ -123,7 +126,7 @@ def _make_correction_edit(
 ) -> diagnostics.TextEdit | None:
     """Return the edit that corrects a value, or None if no correction is known."""
     name, operator = requirement.subject.name.text, requirement.operator
-    if name == "image" and "?" in value.text:
+    if name != "zone" and "?" in value.text:
         return diagnostics.TextEdit(value.span, '"' + re.sub(r"\?+", "*", value.text) + '"')
     parts = [part.strip() for part in value.text.split(",")]
     check = _CHECKS.get(name, _find_invisible_character_problem)

@@ -11,6 +11,7 @@ from policysched.cluster.objects import fields_as_labels
 from policysched.lang import source
 from policysched.lang.checked import checked_selector
 from policysched.lang.diagnostics import diagnostics
+from policysched.lang.words import glob_patterns
 from policysched.lint import rule, rule_input
 from policysched.lint.facts import cluster_facts
 
@@ -27,10 +28,17 @@ def _find_violations(about: rule_input.LintInput) -> Iterator[diagnostics.Diagno
             if not isinstance(each, _Named) or each.operator != "In":
                 continue
             known = _get_known_values(each, cluster)
-            unknown = [value for value in each.values if known and value not in known]
+            unknown = [value for value in each.values if known and not _is_known(value, known)]
             if unknown:
                 text = about.texts[each.span.file]
                 yield _make_finding(cluster.name, text, each, unknown, known)
+
+
+def _is_known(value: str, known: frozenset[str]) -> bool:
+    """Return whether a node has a value, or one that matches a pattern."""
+    if not glob_patterns.is_pattern(value):
+        return value in known
+    return any(glob_patterns.matches_pattern(value, each) for each in known)
 
 
 def _get_known_values(each: _Requirement, cluster: cluster_facts.ClusterFacts) -> frozenset[str]:

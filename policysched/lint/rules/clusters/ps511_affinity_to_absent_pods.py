@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from policysched import spelling
 from policysched.lang.checked import checked, checked_selector
 from policysched.lang.diagnostics import diagnostics
+from policysched.lang.words import glob_patterns
 from policysched.lint import rule, rule_input
 from policysched.lint.facts import cluster_facts
 from policysched.lint.sets import selector_sets
@@ -67,7 +68,9 @@ def _diagnose_absent_pods(
 def _may_be_in_namespaces(namespace: str, pods: checked_selector.PodSelection) -> bool:
     """Return whether the pod selection can contain pods of a namespace."""
     several = pods.namespaces
-    return several is None or several.selector is not None or namespace in several.names
+    if several is None or several.selector is not None:
+        return True
+    return glob_patterns.matches_any_pattern(several.names, namespace)
 
 
 def _suggest_namespace(

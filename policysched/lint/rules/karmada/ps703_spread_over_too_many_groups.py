@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from policysched.cluster.objects import fields_as_labels, objects
 from policysched.lang.checked import checked, checked_cluster, checked_selector
 from policysched.lang.diagnostics import diagnostics
+from policysched.lang.words import glob_patterns
 from policysched.lint import rule, rule_input
 
 _FIELDS = {
@@ -93,7 +94,9 @@ def _diagnose_limiting_requirements(
             for each in operands:
                 yield from _diagnose_limiting_requirements(spread, each)
         case checked_selector.FieldRequirement(field=field, operator="In", values=values):
-            if field == _FIELDS[spread.by] and len(values) < spread.min_groups:
+            has_patterns = any(map(glob_patterns.is_pattern, values))
+            is_group = field == _FIELDS[spread.by] and not has_patterns
+            if is_group and len(values) < spread.min_groups:
                 yield _make_finding(spread, selector)
         case _:
             pass
