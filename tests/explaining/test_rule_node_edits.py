@@ -131,6 +131,21 @@ CASES = [
         id="a misspelt value of `node`",
     ),
     pytest.param(
+        [_node(pool="cpu"), _node("n2", taint="x", pool="gpu-7"), clusters.pod("p")],
+        'reject when not node(pool = "gpu-*") or node(tainted(x))',
+        [
+            "change the label pool of a node from cpu to gpu-7",
+            "remove the taint x:PreferNoSchedule of a node",
+        ],
+        id="a pattern that a value of another node matches",
+    ),
+    pytest.param(
+        [_node(pool="cpu"), clusters.pod("p")],
+        'nodeAffinity required pool = "gpu-*" or nodeName = "x-*"',
+        [],
+        id="a pattern that no value matches",
+    ),
+    pytest.param(
         [_node(), clusters.pod("p")],
         "nodeAffinity required nodeName In (n-1)",
         ["rule w/it (line 3): nodeName n-1: did you mean n1? no node has that name"],

@@ -13,6 +13,7 @@ from policysched.cluster.objects import node_texts
 
 _ABSENT = -1
 _MAX_TABLES = 512
+_NO_ANSWERS: npt.NDArray[np.bool_] = np.zeros(0, np.bool_)
 _SLACK_VALUES = 1024
 
 
@@ -86,10 +87,14 @@ class LabelColumn:
         if table is None or len(table) != len(self.values) + 1:
             if len(self._tables) >= _MAX_TABLES:
                 self._tables.clear()
-            table = self._tables[requirement] = self._compute_match_table(requirement)
+            known = _NO_ANSWERS if table is None else table[:-1]
+            table = self._tables[requirement] = self._extend_match_table(requirement, known)
         return table
 
-    def _compute_match_table(self, requirement: ValueTest) -> npt.NDArray[np.bool_]:
-        answers = [requirement.matches_value(value) for value in self.values.values]
+    def _extend_match_table(
+        self, requirement: ValueTest, known: npt.NDArray[np.bool_]
+    ) -> npt.NDArray[np.bool_]:
+        """Return the verdicts for all values, of which the first ones are known."""
+        answers = [requirement.matches_value(value) for value in self.values.values[len(known) :]]
         answers.append(requirement.matches_value(None))
-        return np.array(answers, np.bool_)
+        return np.append(known, np.array(answers, np.bool_))
