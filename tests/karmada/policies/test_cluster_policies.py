@@ -367,6 +367,32 @@ def test_reject_keeps_off_what_is_not_there_yet() -> None:
     assert sorted(_decide(moving, {}, binding).split()) == ["m2:2", "m3:2"]
 
 
+@pytest.mark.parametrize(
+    "selector, placed",
+    [
+        ('clusterName = "eu-*"', ["eu-1", "eu-2"]),
+        ('clusterName != "*-1"', ["eu-2", "us-2"]),
+        ('region In ("west*", south)', ["eu-1", "us-2"]),
+        ('region != "*"', ["eu-2"]),
+        ('provider = "*"', []),
+    ],
+)
+def test_patterns_select_clusters_and_resources(selector: str, placed: list[str]) -> None:
+    """A field that is unset matches no pattern."""
+    clusters = [
+        *(_cluster("eu-1", region="west-a"), _cluster("eu-2")),
+        *(_cluster("us-1", region="north"), _cluster("us-2", region="south")),
+    ]
+    text = (
+        f'clusterPolicy p {{ for resources in namespace ("d*") where resourceName = "w*" '
+        f'and kind = "Dep*" clusterAffinity required {selector} }}'
+    )
+    placement = {"replicaScheduling": {"replicaSchedulingType": "Duplicated"}}
+    result = _decide(text, {}, _binding(placement, 1), clusters)
+    found = sorted(each.partition(":")[0] for each in result.split())
+    assert found == placed if placed else result.startswith("fit: 0/4")
+
+
 def test_tolerations_are_united_with_those_of_the_placement() -> None:
     """Taints that either tolerates are no hindrance; without the policy they are."""
     taint = {"key": "maintenance", "effect": "NoSchedule"}
