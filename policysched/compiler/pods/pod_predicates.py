@@ -133,12 +133,15 @@ def _field(required: checked_selector.FieldRequirement) -> PodPredicate:
         case _:
             pass
     is_image = field == "image"
+    has_patterns = any(map(glob_patterns.is_pattern, wanted))
 
     def has_one(shape: pod_shape.PodShape) -> bool:
         values = pod_fields.values(shape, field)
         if is_image:
             return any(pod_fields.image_matches(each, value) for value in values for each in wanted)
-        return glob_patterns.matches_field(wanted, values[0])
+        return (
+            glob_patterns.matches_field(wanted, values[0]) if has_patterns else values[0] in wanted
+        )
 
     return has_one if required.operator == "In" else _not(has_one)
 

@@ -10,7 +10,7 @@ from policysched.lang.words import vocabulary
 
 DOCS: dict[str, str] = {
     # label operators
-    "In": "The label exists and has one of the values.",
+    "In": "The label exists and has one of the values. In a value, `*` stands for any characters.",
     "NotIn": "The label has none of the values. **Also matches if the label is absent**, as in "
     "Kubernetes; add `and KEY Exists` to exclude these objects.",
     "Exists": "The label exists, with any value.",
@@ -19,7 +19,8 @@ DOCS: dict[str, str] = {
     "not a decimal int64, does not match.",
     "Lt": "The label is a whole number less than this one. An absent label, or one that is not "
     "a decimal int64, does not match.",
-    "=": "Has this value: `In` with one value. An absent label does not match.",
+    "=": "Has this value: `In` with one value, in which `*` stands for any characters. An absent "
+    "label does not match.",
     "==": "Has this value: `In` with one value. An absent label does not match.",
     "!=": "Does not have this value. **Also matches if the label is absent**, as in "
     "Kubernetes; add `and KEY Exists` to exclude these objects.",
