@@ -57,7 +57,7 @@ class Twin:
 
     def _no_node(self, name: str) -> None:
         self.cache.remove_node(name)
-        self.plain.nodes.pop(name, None)
+        self.plain.remove_node(name)
 
     def _pod(self, pod: objects.Pod) -> None:
         self.cache.update_pod(self.shapes.make_pod_info(pod))

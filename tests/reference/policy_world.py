@@ -8,7 +8,7 @@ import math
 from typing import Any
 
 from policysched.cluster.metrics import metric_table
-from policysched.cluster.objects import objects
+from policysched.cluster.objects import objects, time_text
 from policysched.lang.checked import activation, checked, checked_expr
 from tests.reference import cluster
 
@@ -22,6 +22,7 @@ class World(cluster.Cluster):
         metrics: samples by key of the metric, then by node.
         histories: all samples in the order in which they came, likewise.
         placed_at_seconds: when placed pods were scheduled, by uid.
+        earliest_seconds: the time from which on samples belong to a node, by its name.
         held: nodes that rules with hysteresis hold, by their two conditions.
         resources: those that a node has or had.
     """
@@ -32,18 +33,53 @@ class World(cluster.Cluster):
         default_factory=dict
     )
     placed_at_seconds: dict[str, float] = dataclasses.field(default_factory=dict)
+    earliest_seconds: dict[str, float] = dataclasses.field(default_factory=dict)
     held: dict[Any, set[str]] = dataclasses.field(default_factory=dict)
     resources: set[str] = dataclasses.field(default_factory=lambda: {"cpu", "memory"})
 
     def add_node(self, node: objects.Node) -> None:
-        """Take in a node, or a newer version of it."""
+        """Take in a node, or a newer version of it; a new one has no samples from before it."""
+        old = self.nodes.get(node.name)
+        if old is None or identity(old) != identity(node):
+            if old is not None:
+                self.remove_node(node.name)
+            self.earliest_seconds[node.name] = self.earliest(node)
+            self._forget_samples(node.name, self.earliest_seconds[node.name])
         self.nodes[node.name] = node
         self.resources |= node.status.allocatable.keys()
 
+    def remove_node(self, name: str) -> None:
+        """Remove a node with all that is known of it."""
+        self.nodes.pop(name, None)
+        self.earliest_seconds.pop(name, None)
+        self._forget_samples(name, math.inf)
+        for held in self.held.values():
+            held.discard(name)
+
+    def earliest(self, node: objects.Node) -> float:
+        """Return when the second of the creation of a node has passed, at most now."""
+        created = node.metadata.creation_timestamp
+        if created is None:
+            return -math.inf
+        return min(time_text.parse_rfc3339_seconds(created) + 1, self.now_seconds)
+
+    def _forget_samples(self, name: str, before_seconds: float) -> None:
+        for samples in self.metrics.values():
+            if name in samples and samples[name].measured_at_seconds < before_seconds:
+                del samples[name]
+        for history in self.histories.values():
+            known = history.get(name, [])
+            history[name] = [s for s in known if s.measured_at_seconds >= before_seconds]
+
     def refresh(self, metric: str, samples: dict[str, metric_table.Sample]) -> None:
         """Take in new samples."""
-        self.metrics[metric] = samples
-        for node, sample in samples.items():
+        own = {
+            name: sample
+            for name, sample in samples.items()
+            if sample.measured_at_seconds >= self.earliest_seconds.get(name, -math.inf)
+        }
+        self.metrics[metric] = own
+        for node, sample in own.items():
             self.histories.setdefault(metric, {}).setdefault(node, []).append(sample)
 
     def place(self, pod: objects.Pod) -> None:
@@ -97,6 +133,11 @@ class World(cluster.Cluster):
     def is_active(self, active: activation.RuleActivation | None) -> bool:
         """Return whether a rule acts now."""
         return active is None or active.is_active(self.now_seconds)
+
+
+def identity(node: objects.Node) -> tuple[str, str | None]:
+    """Return what differs if another node has the same name."""
+    return node.metadata.uid, node.metadata.creation_timestamp
 
 
 def is_in_range(metric: checked.CheckedMetric, value: float) -> bool:
