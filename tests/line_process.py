@@ -10,6 +10,10 @@ from typing import Any, Self
 from tests.realcluster import components
 
 
+class OracleError(Exception):
+    """The program could not answer, or has ended."""
+
+
 class LineProcess:
     """A running program, which is a context manager; not for several threads."""
 
@@ -40,13 +44,21 @@ class LineProcess:
             self._process.communicate()
 
     def exchange(self, request: dict[str, Any]) -> bytes:
-        """Return the line that answers a request."""
+        """Return the line that answers a request.
+
+        Raises:
+            OracleError: the program has ended.
+        """
         process = self._process
         assert process is not None
         assert process.stdin is not None
         assert process.stdout is not None
-        process.stdin.write(json.dumps(request).encode() + b"\n")
-        process.stdin.flush()
+        try:
+            process.stdin.write(json.dumps(request).encode() + b"\n")
+            process.stdin.flush()
+        except (OSError, ValueError) as error:  # ValueError: of a pipe that is closed
+            raise OracleError(f"{self._program} has ended: {error}") from error
         answer = process.stdout.readline()
-        assert answer, f"{self._program} ended with {process.wait()}"
+        if not answer:
+            raise OracleError(f"{self._program} ended with {process.wait()}")
         return answer

@@ -5,39 +5,24 @@ python -m tests.cel --pairs 100000 --seed 7
 
 from __future__ import annotations
 
-import argparse
 import random
 import sys
 from collections.abc import Sequence
-from typing import NoReturn
 
-from tests import whole_numbers
+from tests import command_parser, whole_numbers
 from tests.cel import compare, oracle_process
 
 _SHOWN = 10
 """Differences that are printed; the rest is counted."""
 
 
-class _Parser(argparse.ArgumentParser):
-    """Tells wrong usage with exit code 3, as the commands of policysched do."""
-
-    def error(self, message: str) -> NoReturn:
-        """Say what is wrong, and end."""
-        self.exit(3, f"{self.prog}: {message}\n")
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     """Compare; return 0 without differences, else 1; 3 for wrong usage."""
-    parser = _Parser(prog="python -m tests.cel")
+    parser = command_parser.CommandParser(prog="python -m tests.cel")
     parser.add_argument(
         "--pairs", type=whole_numbers.at_least(1), default=100_000, help="expressions with a device"
     )
-    parser.add_argument(
-        "--seed",
-        type=whole_numbers.at_least(0),
-        default=random.SystemRandom().randrange(10**6),
-        help="default: any",
-    )
+    parser.add_seed()
     args = parser.parse_args(arguments)
     print(f"seed {args.seed}", flush=True)
     with oracle_process.Oracle() as oracle:

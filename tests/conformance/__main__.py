@@ -12,13 +12,11 @@ import concurrent.futures
 import json
 import os
 import pathlib
-import random
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import NoReturn
 
-from tests import whole_numbers
+from tests import command_parser, whole_numbers
 from tests.conformance import oracle_process, product, run
 from tests.conformance.generate import families
 
@@ -47,14 +45,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 1 if failures else 0
 
 
-class _Parser(argparse.ArgumentParser):
-    """Tells wrong usage with exit code 3, as the commands of policysched do."""
-
-    def error(self, message: str) -> NoReturn:
-        """Say what is wrong, and end."""
-        self.exit(3, f"{self.prog}: {message}\n")
-
-
 def _families(text: str) -> list[str]:
     known = [*families.FAMILIES, families.SEQUENCES.name]
     names = [name.strip() for name in text.split(",") if name.strip()]
@@ -69,15 +59,10 @@ def _families(text: str) -> list[str]:
 
 
 def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
-    parser = _Parser(prog="python -m tests.conformance")
+    parser = command_parser.CommandParser(prog="python -m tests.conformance")
     positive = whole_numbers.at_least(1)
     parser.add_argument("--cases", type=positive, default=2000, help="how many clusters")
-    parser.add_argument(
-        "--seed",
-        type=whole_numbers.at_least(0),
-        default=random.SystemRandom().randrange(10**6),
-        help="default: any",
-    )
+    parser.add_seed()
     parser.add_argument("--families", type=_families, help="separated by commas; default: all")
     parser.add_argument("--keep-going", action="store_true", help="do not stop at the first few")
     parser.add_argument("--jobs", type=positive, default=os.cpu_count() or 1, help="processes")

@@ -6,24 +6,16 @@
 from __future__ import annotations
 
 import json
-import subprocess
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any
 
-from tests.realcluster import components
-
-if TYPE_CHECKING:
-    import types
+from tests import line_process
 
 VERDICT, PLACE, PREEMPT = "verdict", "place", "preempt"
 RESCORE, NORMALIZE = "rescore", "normalize"
 """What can be asked about a cluster."""
 
 
-class OracleError(Exception):
-    """The oracle could not answer a case, or has ended."""
-
-
-class Oracle:
+class Oracle(line_process.LineProcess):
     """A running oracle, which is a context manager; not for several threads.
 
     Example:
@@ -32,29 +24,7 @@ class Oracle:
     """
 
     def __init__(self) -> None:
-        self._process: subprocess.Popen[bytes] | None = None
-
-    def __enter__(self) -> Self:
-        """Start the process, after building it if that has not been done yet.
-
-        Raises:
-            components.ComponentError: it cannot be built.
-        """
-        self._process = subprocess.Popen(
-            [components.binary("oracle")], stdin=subprocess.PIPE, stdout=subprocess.PIPE
-        )
-        return self
-
-    def __exit__(
-        self,
-        error_type: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: types.TracebackType | None,
-    ) -> None:
-        """End the process."""
-        if self._process is not None:
-            self._process.kill()
-            self._process.communicate()
+        super().__init__("oracle")
 
     def ask(
         self, cluster: dict[str, Any], *questions: str, config: dict[str, Any] | None = None
@@ -71,22 +41,7 @@ class Oracle:
             OracleError: it cannot answer.
         """
         request = {"name": "", "cluster": cluster, "ask": questions, "config": config}
-        answer: dict[str, Any] = json.loads(self._exchange(json.dumps(request).encode()))
+        answer: dict[str, Any] = json.loads(self.exchange(request))
         if "error" in answer:
-            raise OracleError(answer["error"])
-        return answer
-
-    def _exchange(self, line: bytes) -> bytes:
-        process = self._process
-        assert process is not None
-        assert process.stdin is not None
-        assert process.stdout is not None
-        try:
-            process.stdin.write(line + b"\n")
-            process.stdin.flush()
-        except (OSError, ValueError) as error:  # ValueError: of a pipe that is closed
-            raise OracleError(f"the oracle has ended: {error}") from error
-        answer = process.stdout.readline()
-        if not answer:
-            raise OracleError(f"the oracle ended with {process.wait()}")
+            raise line_process.OracleError(answer["error"])
         return answer

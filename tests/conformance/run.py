@@ -10,6 +10,7 @@ import traceback
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from tests import line_process
 from tests.conformance import compare, oracle_process, product, shrink
 from tests.conformance.generate import families
 
@@ -60,7 +61,7 @@ class Judge:
         """Return how much was compared, and what differs."""
         try:
             theirs = self._oracle.ask(case["cluster"], *case["ask"], config=case.get("config"))
-        except oracle_process.OracleError as error:
+        except line_process.OracleError as error:
             refused = compare.Difference("the oracle refuses the case", "", "", str(error))
             return compare.Counts(clusters=1), [refused]
         try:

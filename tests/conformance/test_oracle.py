@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tests import line_process
 from tests.conformance import cases, oracle_process
 
 pytestmark = pytest.mark.e2e
@@ -137,7 +138,7 @@ def test_a_case_that_cannot_be_answered_is_an_error_of_that_case(
     message: str,
 ) -> None:
     """The process says what is wrong and answers the next case."""
-    with pytest.raises(oracle_process.OracleError, match=message):
+    with pytest.raises(line_process.OracleError, match=message):
         oracle.ask(cluster, oracle_process.VERDICT, config=config)
     answer = oracle.ask(_list(_node("a"), _pod("waits")), oracle_process.PLACE)
     assert answer["place"][0]["node"] == "a"
@@ -147,7 +148,7 @@ def test_an_oracle_that_has_ended_is_an_error() -> None:
     """Whoever asks it learns that there is no answer."""
     with oracle_process.Oracle() as ended:
         pass
-    with pytest.raises(oracle_process.OracleError, match="has ended"):
+    with pytest.raises(line_process.OracleError, match="has ended"):
         ended.ask(_list(), oracle_process.VERDICT)
 
 
@@ -197,5 +198,5 @@ def test_normalising_refuses_what_the_api_server_would(
     oracle: oracle_process.Oracle, item: dict[str, Any], message: str
 ) -> None:
     """A cluster that cannot exist is an error that names the object."""
-    with pytest.raises(oracle_process.OracleError, match=rf"{item['kind']} .*{message}"):
+    with pytest.raises(line_process.OracleError, match=rf"{item['kind']} .*{message}"):
         oracle.ask(_list(item), oracle_process.NORMALIZE)

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests import line_process
 from tests.conformance import oracle_process
 from tests.conformance.generate import families
 
@@ -50,7 +51,7 @@ def _refused(oracle: oracle_process.Oracle, family: families.Family, number: int
         cluster = {"apiVersion": "v1", "kind": "List", "items": [_without_priority(made)]}
         try:
             oracle.ask(cluster, oracle_process.NORMALIZE)
-        except oracle_process.OracleError as error:
+        except line_process.OracleError as error:
             yield str(error)
 
 

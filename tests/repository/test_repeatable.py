@@ -17,9 +17,10 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 FOLDERS = ("tests", "benchmarks")
 
 CHANCE = {
-    ("tests/cel/__main__.py", "random.SystemRandom"): "make cel prints its seed",
-    ("tests/conformance/__main__.py", "random.SystemRandom"): "make conformance prints its seed",
-    ("tests/devices/__main__.py", "random.SystemRandom"): "make devices prints its seed",
+    (
+        "tests/command_parser.py",
+        "random.SystemRandom",
+    ): "make cel, conformance and devices print their seed",
     ("tests/fuzzing/__main__.py", "secrets.randbelow"): "make fuzz-commands prints its seed",
     ("tests/realcluster/control_plane.py", "secrets.token_urlsafe"): "a token is compared only",
     ("benchmarks/process/orphans.py", "secrets.token_hex"): "a mark that no other process may have",
