@@ -105,7 +105,7 @@ class ScopedPlugin(Plugin, Protocol):
 
 
 class SharingPlugin(Plugin, Protocol):
-    """Remembers something about pods by their shape when it is asked about them."""
+    """Remembers something about each shape of pods."""
 
     def shares(self, state: cycle_state.CycleState, shape: pod_shape.PodShape) -> None:
         """Take note of a shape before answers about it are used.
