@@ -53,8 +53,9 @@ def test_the_page_follows_pods_versions_and_a_restart(
 
 def _follow_pods(made: reload_scene.Scene, page: FollowingPage, namespace: str) -> None:
     """Let a pod be placed and another one wait."""
-    rows = _ask_while(page, lambda: made.place("first"), after=page.ask("decisions")["next"])
-    assert [row[1] for row in rows] == [f"{namespace}/first"]
+    pod, after = f"{namespace}/first", page.ask("decisions")["next"]
+    rows = _ask_while(page, lambda: made.place("first"), after, pod)
+    assert [row[1] for row in rows] == [pod]
     assert (rows[0][4:6], rows[0][8]) == (["scheduled", "node-0-0"], reload_scene.GOOD.hash)
     (record,) = page.ask("records", pod=f"{namespace}/first")["records"]
     assert record["node"] == "node-0-0"
@@ -92,18 +93,30 @@ def _survive_a_restart(made: reload_scene.Scene, page: FollowingPage, namespace:
     wait_until(lambda: "error" not in page.ask("status"))
     after = page.ask("decisions", after=before["next"])
     assert after["startedAt"] > before["startedAt"]
-    rows = _ask_while(page, lambda: made.place("second"), after=after["next"])
-    assert f"{namespace}/second" in [row[1] for row in rows]
+    pod = f"{namespace}/second"
+    rows = _ask_while(page, lambda: made.place("second"), after["next"], pod)
+    assert pod in [row[1] for row in rows]
     wait_until(lambda: (reload_scene.OTHER.hash, False) in _list_versions(page))
 
 
-def _ask_while(page: FollowingPage, act: Callable[[], object], after: int) -> list[Any]:
-    """Return the rows of a request that has waited since before `act`."""
+def _ask_while(page: FollowingPage, act: Callable[[], object], after: int, pod: str) -> list[Any]:
+    """Return the rows up to one of `pod`, of requests the first of which waits while `act` runs."""
     with concurrent.futures.ThreadPoolExecutor(1) as thread:
-        waiting = thread.submit(page.ask, "decisions", after=after, wait=20)
+        waiting = thread.submit(_follow_until, page, after, pod)
         act()
-        rows: list[Any] = waiting.result()["rows"]
-        return rows
+        return waiting.result()
+
+
+def _follow_until(page: FollowingPage, after: int, pod: str) -> list[Any]:
+    """Ask for the next rows until `pod` has one; a waiting pod may be tried at any time."""
+    rows: list[Any] = []
+    for _ in range(5):
+        answer = page.ask("decisions", after=after, wait=20)
+        rows += answer["rows"]
+        if pod in [row[1] for row in rows]:
+            break
+        after = answer["next"]
+    return rows
 
 
 def _list_waiting(page: FollowingPage) -> dict[str, str]:
