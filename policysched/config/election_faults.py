@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from policysched.config import durations, election_config
+from policysched import durations
+from policysched.config import election_config
 from policysched.kube.election import leader_election
 
 _SHORTEST_LEASE_SECONDS = 1.0  # `leaseDurationSeconds` is an integer and must not be 0

@@ -17,7 +17,8 @@ from collections.abc import AsyncIterator, Iterable
 from prometheus_client import core
 
 from policysched import clock as clocks
-from policysched.config import durations, election_config
+from policysched import durations
+from policysched.config import election_config
 from policysched.kube.auth import kubeconfig
 from policysched.kube.election import leader_election, lease
 from policysched.kube.http import client, fence

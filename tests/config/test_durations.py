@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from policysched.config import durations
+from policysched import durations
 
 
 @pytest.mark.parametrize(

@@ -106,7 +106,7 @@ def find_estimator_warnings(args: argparse.Namespace) -> list[str]:
 
 
 def _parse_timeout_seconds(text: str) -> float:
-    from policysched.config import durations  # noqa: PLC0415 - not needed for `--help`
+    from policysched import durations  # noqa: PLC0415 - not needed for `--help`
 
     seconds = 0.0 if text == "0" else durations.parse_duration_seconds(text)
     if seconds is None:

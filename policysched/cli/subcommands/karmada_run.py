@@ -280,7 +280,7 @@ def _read_retry_limits(args: argparse.Namespace) -> work_queue.RetryLimits:
     Raises:
         UsageError: a limit is invalid.
     """
-    from policysched.config import durations  # noqa: PLC0415 - not needed for `--help`
+    from policysched import durations  # noqa: PLC0415 - not needed for `--help`
     from policysched.karmada.scheduler import work_queue  # noqa: PLC0415 - as above
 
     base = durations.parse_duration_seconds(args.rate_limiter_base_delay)

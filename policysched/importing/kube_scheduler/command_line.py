@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 
-from policysched.config import durations
+from policysched import durations
 from policysched.importing.kube_scheduler import feature_gates, kube_scheduler_config, serving
 from policysched.importing.reading import flag_values, flags
 from policysched.importing.result import findings, import_draft, profile_plan

@@ -6,7 +6,7 @@ import ipaddress
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from policysched.config import durations
+from policysched import durations
 from policysched.importing.reading import fields, flags
 from policysched.importing.result import findings, import_draft
 
