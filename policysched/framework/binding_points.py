@@ -12,7 +12,19 @@ from policysched.framework import asking, cycle_state, interface, status
 
 _log = logging.getLogger(__name__)
 
+_SCOPED = ("reserve", "unreserve", "pre_bind", "assume_written")
+"""Points at which plugins are left out for pods to which they do not apply."""
 _WORKING_PRE_BINDS = "policysched/working-pre-binds"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _ConcernedPlugins:
+    """The plugins that a pod concerns, at the points of _SCOPED in their order."""
+
+    reserving: Sequence[interface.ReservePlugin]
+    unreserving: Sequence[interface.ReservePlugin]
+    pre_binding: Sequence[interface.PreBindPlugin]
+    assuming: Sequence[interface.AssumingPlugin]
 
 
 class BindingPoints:
@@ -24,18 +36,30 @@ class BindingPoints:
         def plugins(point: str) -> list[Any]:
             return [plugin for _, plugin in acting(point)]
 
-        self._reserving: Sequence[interface.ReservePlugin] = plugins("reserve")
-        self._unreserving: Sequence[interface.ReservePlugin] = plugins("unreserve")
+        self._acting = acting
+        self._numbers = frozenset(number for point in _SCOPED for number, _ in acting(point))
+        self._concerned: dict[frozenset[int], _ConcernedPlugins] = {}
         self._permitting: Sequence[interface.PermitPlugin] = plugins("permit")
-        self._pre_binding: Sequence[interface.PreBindPlugin] = plugins("pre_bind")
         self._binding: Sequence[interface.BindPlugin] = plugins("bind")
         self._post_binding: Sequence[interface.PostBindPlugin] = plugins("post_bind")
+
+    def _find_concerned(self, state: cycle_state.CycleState) -> _ConcernedPlugins:
+        left_out = self._numbers & state.left_out  # few of the many that Filter leaves out
+        found = self._concerned.get(left_out)
+        if found is None:
+            found = self._concerned[left_out] = _ConcernedPlugins(
+                *(
+                    [plugin for number, plugin in self._acting(point) if number not in left_out]
+                    for point in _SCOPED
+                )
+            )
+        return found
 
     def reserve(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node_name: str
     ) -> status.Status:
         """Let every plugin claim what the pod needs; the first failure ends it."""
-        for plugin in self._reserving:
+        for plugin in self._find_concerned(state).reserving:
             answer = asking.ask(plugin, "Reserve", plugin.reserve, state, pod, node_name)
             if not answer.is_success:
                 return dataclasses.replace(answer, plugin=plugin.name)
@@ -45,7 +69,7 @@ class BindingPoints:
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node_name: str
     ) -> None:
         """Give everything back, in reverse order."""
-        for plugin in reversed(self._unreserving):
+        for plugin in reversed(self._find_concerned(state).unreserving):
             try:
                 plugin.unreserve(state, pod, node_name)
             except Exception:  # noqa: BLE001 - plugins are third-party code
@@ -75,7 +99,7 @@ class BindingPoints:
         Plugins that skip are left out of `pre_bind` (runtime/framework.go, RunPreBindPreFlights).
         """
         working = []
-        for plugin in self._pre_binding:
+        for plugin in self._find_concerned(state).pre_binding:
             answer = status.SUCCESS
             if hasattr(plugin, "pre_bind_pre_flight"):
                 looking = cast("interface.PreBindPreFlightPlugin", plugin)
@@ -94,13 +118,20 @@ class BindingPoints:
     ) -> status.Status:
         """Run the PreBind plugins that did not skip; the first failure ends it."""
         working: Sequence[interface.PreBindPlugin] | None = state.find(_WORKING_PRE_BINDS, list)
-        for plugin in self._pre_binding if working is None else working:
+        for plugin in self._find_concerned(state).pre_binding if working is None else working:
             answer = await asking.ask_async(
                 plugin, "PreBind", plugin.pre_bind, state, pod, node_name
             )
             if not answer.is_success:
                 return dataclasses.replace(answer, plugin=plugin.name)
         return status.SUCCESS
+
+    def assume_written(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node_name: str
+    ) -> None:
+        """Let plugins take as written what their PreBind would write."""
+        for plugin in self._find_concerned(state).assuming:
+            plugin.assume_written(state, pod, node_name)
 
     async def bind(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node_name: str

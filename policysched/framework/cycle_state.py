@@ -19,12 +19,18 @@ class CycleState:
     Attributes:
         tolerations: the pod's own tolerations and those that policies add; plugins read these and
             not the pod's.
+        left_out: numbers of the plugins that do not apply to the pod (`interface.ScopedPlugin`).
         valid_until: when cached answers stop to hold, None for no limit of time.
     """
 
-    def __init__(self, tolerations: tuple[objects.Toleration, ...] = ()) -> None:
+    def __init__(
+        self,
+        tolerations: tuple[objects.Toleration, ...] = (),
+        left_out: frozenset[int] = frozenset(),
+    ) -> None:
         """Start empty."""
         self.tolerations = tolerations
+        self.left_out = left_out
         self.valid_until: datetime.datetime | None = None
         self._values: dict[str, Any] = {}
 

@@ -228,7 +228,7 @@ class Framework:
             pod = pod.place_in_time(bounds, snap.now_seconds, pod.noted_try_seconds)
         tolerations = self.profile.tolerations(pod.shape, snap)
         answers = self._kept.get(pod, tolerations, snap)
-        state = cycle_state.CycleState(tolerations)
+        state = cycle_state.CycleState(tolerations, answers.left_out)
         return cycles.Cycle(pod, snap, state, answers, point_times.PointTimes(self._seconds))
 
     def _choose(
