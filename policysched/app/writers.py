@@ -12,7 +12,13 @@ from policysched import clock as clocks
 from policysched.framework import handles
 from policysched.kube.events import event_recorder
 from policysched.kube.http import client
-from policysched.kube.writing import binding, eviction, pod_status, volume_writing
+from policysched.kube.writing import (
+    binding,
+    claim_writing,
+    eviction,
+    pod_status,
+    volume_writing,
+)
 from policysched.scheduler import ports
 from policysched.scheduler import scheduler as schedulers
 
@@ -36,6 +42,7 @@ class ApiWriters:
         self._evictor = eviction.ApiPodEvictor(api, clock)
         self._binder = binding.ApiBinder(api)
         self._volume_writer = volume_writing.ApiVolumeWriter(api)
+        self._claim_writer = claim_writing.ApiClaimWriter(api)
 
     def make_write_ports(self) -> ports.SchedulerPorts:
         """Return the interfaces through which the scheduling loop writes."""
@@ -52,7 +59,10 @@ class ApiWriters:
             scheduler.preemptions,
             cache.storage,
             cache.budgets,
+            cache.devices,
             volume_writer=self._volume_writer,
+            claim_writer=self._claim_writer,
+            start_task=scheduler.start_task,
             rng=rng,
             waiting_pods=scheduler.waiting_pods,
         )

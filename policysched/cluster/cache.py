@@ -29,6 +29,7 @@ from policysched import clock as clocks
 from policysched.cluster import metric_needs, snapshot
 from policysched.cluster.columns import columns
 from policysched.cluster.counters import placed_pods, pod_counts
+from policysched.cluster.devices import cluster_devices
 from policysched.cluster.metrics import metric_table, recent_placements
 from policysched.cluster.objects import disruption_budgets, objects, time_text
 from policysched.cluster.pods import nominated_pods, owner_selectors, pod_shape
@@ -62,6 +63,7 @@ class Cache:
         self.metrics = metric_table.MetricTable()
         self.owners = owner_selectors.OwnerSelectors()
         self.storage = storage.Storage()
+        self.devices = cluster_devices.ClusterDevices()
         self.budgets = disruption_budgets.DisruptionBudgets()
         self._clock = clock
         self._jumps = clocks.ClockJumpDetector(clock)

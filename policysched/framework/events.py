@@ -12,7 +12,7 @@ import functools
 from collections.abc import Callable
 from typing import TypeAlias
 
-from policysched.cluster.objects import objects, storage_objects
+from policysched.cluster.objects import device_objects, objects, storage_objects
 from policysched.cluster.pods import pod_shape
 
 
@@ -31,6 +31,7 @@ class ActionType(enum.Flag):
     UPDATE_POD_SCALE_DOWN = enum.auto()
     UPDATE_POD_TOLERATION = enum.auto()
     UPDATE_POD_SCHEDULING_GATES_ELIMINATED = enum.auto()
+    UPDATE_POD_GENERATED_RESOURCE_CLAIM = enum.auto()
     UPDATE_OTHER = enum.auto()
     """A change of anything else: storage objects, namespaces, metrics, policies."""
     AGE = enum.auto()
@@ -47,6 +48,7 @@ class ActionType(enum.Flag):
         | UPDATE_POD_SCALE_DOWN
         | UPDATE_POD_TOLERATION
         | UPDATE_POD_SCHEDULING_GATES_ELIMINATED
+        | UPDATE_POD_GENERATED_RESOURCE_CLAIM
         | UPDATE_OTHER
     )
     ALL = ADD | DELETE | UPDATE
@@ -70,6 +72,9 @@ class EventResource(enum.Enum):
     CSI_DRIVER = "storage.k8s.io/CSIDriver"
     CSI_STORAGE_CAPACITY = "storage.k8s.io/CSIStorageCapacity"
     VOLUME_ATTACHMENT = "storage.k8s.io/VolumeAttachment"
+    RESOURCE_CLAIM = "resource.k8s.io/ResourceClaim"
+    RESOURCE_SLICE = "resource.k8s.io/ResourceSlice"
+    DEVICE_CLASS = "resource.k8s.io/DeviceClass"
     WILDCARD = "*"
 
 
@@ -117,7 +122,12 @@ class QueueingHint(enum.Enum):
 
 
 ClusterObject: TypeAlias = (
-    pod_shape.PodInfo | objects.Node | objects.Namespace | storage_objects.StorageObject | None
+    pod_shape.PodInfo
+    | objects.Node
+    | objects.Namespace
+    | storage_objects.StorageObject
+    | device_objects.DeviceObject
+    | None
 )
 QueueingHintFn: TypeAlias = Callable[
     [pod_shape.PodInfo, ClusterObject, ClusterObject], QueueingHint
@@ -125,7 +135,7 @@ QueueingHintFn: TypeAlias = Callable[
 """(waiting pod, object before or None, object after or None) → hint.
 
 Equal pods that the same plugins rejected are judged together: but for changes of the waiting pod
-itself, a hint must go by the pod's shape alone.
+itself, a hint must go by the pod's shape and `status.resourceClaimStatuses` alone.
 """
 
 

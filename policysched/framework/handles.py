@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import random
-from collections.abc import Awaitable, Callable
-from typing import Protocol
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any, Protocol
 
 from policysched import clock as clocks
-from policysched.cluster.objects import disruption_budgets, storage_objects
+from policysched.cluster.devices import cluster_devices
+from policysched.cluster.objects import device_objects, disruption_budgets, storage_objects
 from policysched.cluster.pods import owner_selectors, pod_shape
 from policysched.cluster.storage import storage as storages
 from policysched.framework import preemptions
@@ -42,9 +43,15 @@ class NoBinder:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class WriteError:
-    """Why a volume or claim was not written, in the words of the API server."""
+    """Why an object was not written, in the words of the API server.
+
+    Attributes:
+        message: the reason.
+        is_conflict: whether the object has a newer version than the one that was changed.
+    """
 
     message: str
+    is_conflict: bool = False
 
 
 class VolumeWriter(Protocol):
@@ -83,16 +90,85 @@ class NoVolumeWriter:
         return WriteError("there is no API server")
 
 
+class ClaimWriter(Protocol):
+    """The door to the API server for the DynamicResources plugin.
+
+    Each write but `unreserve` is about the version of the claim that it is given, and refused as a
+    conflict when there is a newer one.
+    """
+
+    async def read(
+        self, claim: device_objects.ResourceClaim
+    ) -> device_objects.ResourceClaim | WriteError:
+        """Return the newest version of a claim."""
+        ...
+
+    async def write_finalizers(
+        self, claim: device_objects.ResourceClaim
+    ) -> device_objects.ResourceClaim | WriteError:
+        """Write the finalizers of a claim; return the claim as it is then."""
+        ...
+
+    async def write_status(
+        self, claim: device_objects.ResourceClaim
+    ) -> device_objects.ResourceClaim | WriteError:
+        """Write allocation and reservations of a claim; return the claim as it is then.
+
+        Without an allocation, what drivers reported of its devices is removed, too.
+        """
+        ...
+
+    async def unreserve(
+        self, claim: device_objects.ResourceClaim, pod: pod_shape.PodInfo
+    ) -> WriteError | None:
+        """Remove the reservation of a pod from a claim, whatever its version."""
+        ...
+
+
+class NoClaimWriter:
+    """Stands where there is no API server: nothing is read or written."""
+
+    async def read(
+        self, claim: device_objects.ResourceClaim
+    ) -> device_objects.ResourceClaim | WriteError:
+        """Refuse."""
+        return WriteError("there is no API server")
+
+    async def write_finalizers(
+        self, claim: device_objects.ResourceClaim
+    ) -> device_objects.ResourceClaim | WriteError:
+        """Refuse."""
+        return WriteError("there is no API server")
+
+    async def write_status(
+        self, claim: device_objects.ResourceClaim
+    ) -> device_objects.ResourceClaim | WriteError:
+        """Refuse."""
+        return WriteError("there is no API server")
+
+    async def unreserve(
+        self, claim: device_objects.ResourceClaim, pod: pod_shape.PodInfo
+    ) -> WriteError | None:
+        """Refuse."""
+        return WriteError("there is no API server")
+
+
+def _refuse_task(work: Coroutine[Any, Any, None]) -> None:
+    work.close()
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class Handle:
     """What plugins are given when they are made.
 
     `owners` are the selectors of services and controllers: the cache's, or empty where default
     spread constraints are not wanted. `preemptions` are the scheduler's, or none where nobody is
-    evicted. `storage` and `budgets` are the cache's, for what happens outside a scheduling cycle
-    too: hints, PreBind. `volume_writer` and `sleep` serve PreBind. `rng` is for choices that are
-    left to chance; without it the same is chosen every time. `waiting_pods` are those that Permit
-    plugins delay: the scheduler's, or none where nothing is bound.
+    evicted. `storage`, `budgets` and `devices` are the cache's, for what happens outside a
+    scheduling cycle too: hints, PreBind. `volume_writer`, `claim_writer`, `clock` and `sleep` serve
+    PreBind. `start_task` runs a write that nobody waits for; where nothing is written, it is
+    dropped. `rng` is for choices that are left to chance; without it the same is chosen every time.
+    `waiting_pods` are those that Permit plugins delay: the scheduler's, or none where nothing is
+    bound.
     """
 
     binder: Binder = dataclasses.field(default_factory=NoBinder)
@@ -106,7 +182,13 @@ class Handle:
     budgets: disruption_budgets.DisruptionBudgets = dataclasses.field(
         default_factory=disruption_budgets.DisruptionBudgets
     )
+    devices: cluster_devices.ClusterDevices = dataclasses.field(
+        default_factory=cluster_devices.ClusterDevices
+    )
     volume_writer: VolumeWriter = dataclasses.field(default_factory=NoVolumeWriter)
+    claim_writer: ClaimWriter = dataclasses.field(default_factory=NoClaimWriter)
+    clock: clocks.Clock = dataclasses.field(default_factory=clocks.SystemClock)
+    start_task: Callable[[Coroutine[Any, Any, None]], None] = _refuse_task
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
     rng: random.Random | None = None
     waiting_pods: waiting.WaitingPods = dataclasses.field(

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import dataclasses
 import enum
-from collections.abc import Hashable, Sequence
+from collections.abc import Awaitable, Callable, Hashable, Sequence
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
@@ -97,6 +97,8 @@ class ScopedPlugin(Plugin, Protocol):
         self, state: cycle_state.CycleState, shape: pod_shape.PodShape, snap: snapshot.Snapshot
     ) -> bool:
         """Return False to be left out of PreFilter, Filter, PreScore and Score for equal pods.
+
+        It is left out of Reserve, Unreserve and PreBind, too; of Permit and Bind, it is not.
 
         Asked once for all equal pods; an answer that holds for a limited time says so by
         `CycleState.expire_at`, one that reads labels of namespaces need not.
@@ -269,11 +271,14 @@ class PostFilterResult:
             earlier attempt are still terminating.
         victims: pods that have to go from the node, the most important one first. The scheduler
             evicts those that are not going already.
+        write: writes what may help the pod later, and returns whether that succeeded; the scheduler
+            starts it, and retries the pod if it failed. None for nothing to write.
     """
 
     status: status.Status
     nominated_node_name: str | None = None
     victims: tuple[pod_shape.PodInfo, ...] = ()
+    write: Callable[[], Awaitable[bool]] | None = None
 
 
 class PostFilterPlugin(Plugin, Protocol):
@@ -424,6 +429,16 @@ class PreBindPreFlightPlugin(PreBindPlugin, Protocol):
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node_name: str
     ) -> status.Status:
         """Return SUCCESS when there is work, SKIP to be left out of PreBind, or ERROR."""
+        ...
+
+
+class AssumingPlugin(PreBindPlugin, Protocol):
+    """Can do without the writes of its PreBind, where nothing is written (`simulate`)."""
+
+    def assume_written(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node_name: str
+    ) -> None:
+        """Let the next pod see what would be there if PreBind had written it."""
         ...
 
 

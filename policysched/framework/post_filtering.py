@@ -23,21 +23,25 @@ def make_room(
     (runtime/framework.go, RunPostFilterPlugins).
     """
     rejected = interface.PostFilterResult(status.unschedulable(""))
+    write = None
     for plugin in plugins:
         method = plugin.post_filter
         result = asking.ask(plugin, "PostFilter", method, state, pod, snap, diagnosis)
         answer = result.status
         signed = dataclasses.replace(answer, plugin=plugin.name)
+        write = result.write or write
         if answer.is_success:
-            return dataclasses.replace(result, status=signed)
+            return dataclasses.replace(result, status=signed, write=write)
         if not answer.is_rejection:
-            return interface.PostFilterResult(dataclasses.replace(signed, code=status.Code.ERROR))
+            failed = dataclasses.replace(signed, code=status.Code.ERROR)
+            return interface.PostFilterResult(failed, write=write)
         if answer.code is status.Code.UNSCHEDULABLE_AND_UNRESOLVABLE:
-            return dataclasses.replace(result, status=signed)
+            return dataclasses.replace(result, status=signed, write=write)
         reasons = (*rejected.status.reasons, *answer.reasons)
         first = rejected.status.plugin or plugin.name
         kept = rejected if result.nominated_node_name is None else result
-        rejected = dataclasses.replace(kept, status=status.unschedulable(first, *reasons))
+        rejection = status.unschedulable(first, *reasons)
+        rejected = dataclasses.replace(kept, status=rejection, write=write)
     return rejected
 
 

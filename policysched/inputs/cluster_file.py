@@ -13,7 +13,12 @@ from collections.abc import Collection, Iterable
 from typing import TypeAlias
 
 from policysched import errors
-from policysched.cluster.objects import disruption_budgets, objects, storage_objects
+from policysched.cluster.objects import (
+    device_objects,
+    disruption_budgets,
+    objects,
+    storage_objects,
+)
 from policysched.cluster.pods import owner_objects, owner_selectors
 from policysched.inputs import object_faults, object_lists
 
@@ -24,6 +29,7 @@ Known: TypeAlias = (
     | owner_objects.Service
     | owner_objects.Workload
     | storage_objects.StorageObject
+    | device_objects.DeviceObject
     | disruption_budgets.PodDisruptionBudget
 )
 """Any object that scheduling reads."""
@@ -34,6 +40,7 @@ _KINDS: dict[str, tuple[str, type[Known]]] = {
     "Pod": ("v1", objects.Pod),
     "PodDisruptionBudget": ("policy/v1", disruption_budgets.PodDisruptionBudget),
     **{kind.__name__: (api, kind) for kind, api in storage_objects.API_VERSIONS.items()},
+    **{kind.__name__: (device_objects.API_VERSION, kind) for kind in device_objects.KINDS},
     **{
         name: (kind.value[0], owner_objects.WIRE_TYPES[kind]) for name, kind in _OWNER_KINDS.items()
     },
@@ -45,6 +52,7 @@ _NAMESPACED = (
     owner_objects.Workload,
     disruption_budgets.PodDisruptionBudget,
     *storage_objects.NAMESPACED,
+    *device_objects.NAMESPACED,
 )
 
 FORM = object_lists.ExpectedKinds(
@@ -62,6 +70,7 @@ class ClusterObjects:
     Attributes:
         owners: services and controllers; default spread constraints use their selectors.
         storage: volumes, claims, classes and other storage objects.
+        devices: ResourceClaims, ResourceSlices and DeviceClasses.
         budgets: PodDisruptionBudgets, which limit preemption.
         skipped: the number of skipped objects of each kind.
     """
@@ -71,6 +80,7 @@ class ClusterObjects:
     namespaces: list[objects.Namespace] = dataclasses.field(default_factory=list)
     owners: list[Owner] = dataclasses.field(default_factory=list)
     storage: list[storage_objects.StorageObject] = dataclasses.field(default_factory=list)
+    devices: list[device_objects.DeviceObject] = dataclasses.field(default_factory=list)
     budgets: list[disruption_budgets.PodDisruptionBudget] = dataclasses.field(default_factory=list)
     skipped: Counter[str] = dataclasses.field(default_factory=Counter)
 
@@ -162,5 +172,11 @@ def _add_cluster_object(
             found.owners.append((_OWNER_KINDS[kind], decoded))
         case disruption_budgets.PodDisruptionBudget():
             found.budgets.append(decoded)
+        case (
+            device_objects.ResourceClaim()
+            | device_objects.ResourceSlice()
+            | device_objects.DeviceClass()
+        ):
+            found.devices.append(decoded)
         case _:
             found.storage.append(decoded)

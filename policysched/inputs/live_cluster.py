@@ -119,7 +119,12 @@ async def _list_resource_items(
     api: client.ApiClient, resource: resources.ApiResource[Any], told: listing.Told | None
 ) -> list[Any]:
     decoder = decoding.Decoder(resource.kind)
-    page = await listing.list_all_pages(api, resource, decoder, policy=_POLICY, told=told)
+    try:
+        page = await listing.list_all_pages(api, resource, decoder, policy=_POLICY, told=told)
+    except errors.NotFoundError:
+        if resource.is_optional:
+            return []
+        raise
     return page.items
 
 
@@ -130,6 +135,7 @@ def _list_resources_nodes_first(kinds: Collection[str] | None) -> list[resources
         resources.NAMESPACES,
         *resources.OWNERS.values(),
         *resources.STORAGE.values(),
+        *resources.DEVICES.values(),
         resources.BUDGETS,
         resources.PODS,
     ]
@@ -149,6 +155,8 @@ def _add_listed_objects(
         found.namespaces += items
     elif resource is resources.BUDGETS:
         found.budgets += items
+    elif resource in resources.DEVICES.values():
+        found.devices += items
     elif owner is not None:
         found.owners += [(owner, item) for item in items]
     else:

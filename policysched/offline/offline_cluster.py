@@ -10,7 +10,7 @@ from policysched import clock as clocks
 from policysched import errors, quantity
 from policysched.cluster import cache as caches
 from policysched.cluster import elapsed_time
-from policysched.cluster.objects import objects, storage_objects, time_text
+from policysched.cluster.objects import device_objects, objects, storage_objects, time_text
 from policysched.cluster.pods import pod_shape
 from policysched.inputs import cluster_file
 
@@ -64,6 +64,11 @@ def add_cluster_objects(
     for stored in storage_objects.API_VERSIONS:
         keys = (_make_object_key(item.metadata) for item in found.storage if type(item) is stored)
         _refuse_duplicates(where, stored.__name__, keys)
+    for described in device_objects.KINDS:
+        keys = (
+            _make_object_key(each.metadata) for each in found.devices if type(each) is described
+        )
+        _refuse_duplicates(where, described.__name__, keys)
     now_seconds = cluster.cache.snapshot().now_seconds
     cluster.shapes = pod_shape.PodShapeCache(
         annotation_keys, bounds=bounds, now_seconds=now_seconds
@@ -75,6 +80,8 @@ def add_cluster_objects(
         cluster.cache.owners.set_selector(kind, meta.namespace, meta.name, owner.selector)
     for item in found.storage:
         _add_stored_object(cluster, item, where)
+    for each in found.devices:
+        _add_device_object(cluster, each, where)
     for budget in found.budgets:
         cluster.cache.budgets.set(budget)
     for node in found.nodes:
@@ -108,6 +115,24 @@ def _add_stored_object(
         place = f"{where}: {kind.__name__} {_make_object_key(item.metadata)}"
         raise errors.InputError(place, str(error)) from error
     cluster.cache.storage.get_store(kind).set(item)
+
+
+def _add_device_object(
+    cluster: OfflineCluster, item: device_objects.DeviceObject, where: str
+) -> None:
+    """Add an object about devices, or raise InputError if one of its quantities is invalid."""
+    devices = cluster.cache.devices
+    try:
+        match item:
+            case device_objects.ResourceClaim():
+                devices.claims.set(item)
+            case device_objects.ResourceSlice():
+                devices.slices.set(item)
+            case device_objects.DeviceClass():
+                devices.classes.set(item)
+    except quantity.QuantityError as error:
+        place = f"{where}: {type(item).__name__} {_make_object_key(item.metadata)}"
+        raise errors.InputError(place, str(error)) from error
 
 
 def _add_node(cluster: OfflineCluster, node: objects.Node, where: str) -> None:

@@ -76,7 +76,12 @@ class DeciderFactory:
         cluster = offline_cluster.make_empty_cluster(self.now)
         cache = cluster.cache
         handle = handles.Handle(
-            handles.NoBinder(), cache.owners, storage=cache.storage, budgets=cache.budgets, rng=rng
+            handles.NoBinder(),
+            cache.owners,
+            storage=cache.storage,
+            devices=cache.devices,
+            budgets=cache.budgets,
+            rng=rng,
         )
         profiles = policies.require_profiles(policies.make_profiles(self.policies, handle))
         offline_cluster.add_cluster_objects(

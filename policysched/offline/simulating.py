@@ -235,6 +235,7 @@ def _assume_reserve_and_permit(
     if answer.is_success:
         answer, _ = framework.binding.permit(result.state, info, node_name)
     if answer.is_success or answer.code is status.Code.WAIT:
+        framework.binding.assume_written(result.state, info, node_name)
         return None
     framework.binding.unreserve(result.state, info, node_name)
     cache.forget_pod(info)

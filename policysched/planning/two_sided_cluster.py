@@ -252,6 +252,7 @@ class TwoSidedCluster:
             handles.Handle(),
             owners=self.cache.owners,
             storage=self.cache.storage,
+            devices=self.cache.devices,
             budgets=self.cache.budgets,
         )
         return policies.require_profiles(policies.make_profiles(policy_set, handle))

@@ -161,7 +161,7 @@ def _make_default_binder(args: arguments.Arguments, handle: handles.Handle) -> i
 _BUILT_IN: dict[str, PluginFactory] = {
     names.DEFAULT_BINDER: _make_default_binder,
     names.DEFAULT_PREEMPTION: default_preemption.DefaultPreemption.from_args,
-    names.DYNAMIC_RESOURCES: _make_factory_with_args(dynamic_resources.DynamicResources.from_args),
+    names.DYNAMIC_RESOURCES: dynamic_resources.DynamicResources.from_args,
     names.IMAGE_LOCALITY: _make_factory_without_args(image_locality.ImageLocality),
     names.INTER_POD_AFFINITY: _make_factory_with_args(
         inter_pod_affinity.InterPodAffinity.from_args

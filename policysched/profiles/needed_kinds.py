@@ -23,6 +23,7 @@ BY_PLUGIN: Mapping[str, frozenset[str]] = {
     names.VOLUME_ZONE: _CLAIMED,
     names.NODE_VOLUME_LIMITS: _CLAIMED | {"csinodes", "volumeattachments"},
     names.VOLUME_BINDING: _CLAIMED | {"csinodes", "csidrivers", "csistoragecapacities"},
+    names.DYNAMIC_RESOURCES: frozenset({"resourceclaims", "resourceslices", "deviceclasses"}),
     names.DEFAULT_PREEMPTION: frozenset({"poddisruptionbudgets"}),
 }
 """Resources that each built-in plugin reads besides nodes, pods and namespaces.

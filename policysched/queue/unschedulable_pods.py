@@ -1,8 +1,8 @@
 """Pods that did not fit on any node in their last attempt, and gated pods.
 
 An event concerns only a few plugins, and can help only pods that one of them rejected. Therefore
-pods are grouped by shape and by the plugins that rejected them. Most events do not concern any
-group, and an event that does is evaluated once for all pods of the group.
+pods are grouped by shape, by claims of their own and by the plugins that rejected them. Most events
+do not concern any group, and an event that does is evaluated once for all pods of the group.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from policysched import clock as clocks
 from policysched.cluster import elapsed_time
+from policysched.cluster.objects import objects
 from policysched.cluster.pods import pod_shape
 from policysched.framework import queued_pod
 from policysched.queue import heap
@@ -23,6 +24,7 @@ class _RejectedGroup(NamedTuple):
     pending: frozenset[str]
     gating_plugin: str
     shape: pod_shape.PodShape
+    claims: tuple[objects.PodResourceClaimStatus, ...]
 
 
 class _PodTimer(NamedTuple):
@@ -41,7 +43,7 @@ def list_rejecting_plugins(queued: queued_pod.QueuedPodInfo) -> frozenset[str]:
 
 
 class UnschedulablePods:
-    """Pods keyed by uid, and grouped by profile, rejecting plugins and shape.
+    """Pods keyed by uid, and grouped by profile, rejecting plugins, shape and own claims.
 
     Of the pods that are not gated, it knows when their times next reach a bound of policies.
     """
@@ -80,6 +82,7 @@ class UnschedulablePods:
             frozenset(queued.pending_plugins),
             queued.gating_plugin,
             queued.info.shape,
+            queued.info.pod.status.resource_claim_statuses,
         )
         self._pods[queued.uid] = (queued, group)
         self._groups.setdefault(group, {})[queued.uid] = queued

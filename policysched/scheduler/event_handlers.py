@@ -16,7 +16,13 @@ from policysched.cluster.objects import objects
 from policysched.cluster.pods import owner_objects, owner_selectors, pod_shape
 from policysched.framework import waiting_pods
 from policysched.queue import scheduling_queue
-from policysched.scheduler import node_ages, object_changes, pod_sink, storage_sinks
+from policysched.scheduler import (
+    device_sinks,
+    node_ages,
+    object_changes,
+    pod_sink,
+    storage_sinks,
+)
 
 
 class NodeSink:
@@ -153,6 +159,7 @@ class ClusterEventHandlers:
             spread constraints have no effect.
         storage: sinks of storage objects, keyed by type.
         budgets: sink of PodDisruptionBudgets.
+        devices: sinks of claims, slices and classes of devices.
     """
 
     def __init__(
@@ -173,6 +180,7 @@ class ClusterEventHandlers:
         self.owners = {kind: OwnerSink(cache, kind) for kind in owner_selectors.OwnerKind}
         self.storage = storage_sinks.make_storage_sinks(cache.storage, queue)
         self.budgets = storage_sinks.BudgetSink(cache.budgets)
+        self.devices = device_sinks.make_device_sinks(cache.devices, queue)
 
     def refresh_metrics(self, samples: Mapping[str, Mapping[str, metric_table.Sample]]) -> None:
         """Replace all samples of the given metrics (metric → node → sample) and retry pods."""

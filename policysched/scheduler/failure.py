@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import logging
+from collections.abc import Awaitable, Callable, Coroutine
 
 from policysched import errors
 from policysched.cluster.pods import pod_shape
@@ -110,7 +111,7 @@ def make_fit_failure(
 class FailureHandler:
     """Requeues pods whose attempt failed, starts their evictions, and reports the failure."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the parts of the loop that a failure touches
         self,
         queue: scheduling_queue.SchedulingQueue,
         pods: ports.PodLookup,
@@ -118,8 +119,13 @@ class FailureHandler:
         outside: ports.SchedulerPorts,
         counters: counts.SchedulingCounters,
         log: decisions.DecisionLog,
+        *,
+        start_task: Callable[[Coroutine[None, None, None]], None],
     ) -> None:
-        """Requeue pods into `queue` in their newest version, which `pods` returns."""
+        """Requeue pods into `queue` in their newest version, which `pods` returns.
+
+        `start_task` starts the coroutines that write for PostFilter plugins.
+        """
         self._queue = queue
         self._pods = pods
         self._evictions = evictions
@@ -127,6 +133,7 @@ class FailureHandler:
         self._status_writer = outside.status_writer
         self._counters = counters
         self._log = log
+        self._start_task = start_task
 
     def requeue_and_report_pod(
         self,
@@ -159,8 +166,15 @@ class FailureHandler:
         nominations.update_nomination_after_failure(
             self._queue, newest, failure.nominated_node_name
         )
+        if failure.made_room is not None and failure.made_room.write is not None:
+            self._start_task(self._write_for_pod(queued.uid, failure.made_room.write))
         if failure.is_told:
             self._publish_failure(queued, prof, failure)
+
+    async def _write_for_pod(self, uid: str, write: Callable[[], Awaitable[bool]]) -> None:
+        """Write what a PostFilter plugin wants; if that fails, no event will wake the pod."""
+        if not await write():
+            self._queue.retry_after_error(uid)
 
     def _start_evictions(
         self, info: pod_shape.PodInfo, prof: profile.Profile, failure: AttemptFailure

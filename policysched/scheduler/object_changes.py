@@ -39,7 +39,14 @@ def list_pod_events(old: pod_shape.PodInfo, new: pod_shape.PodInfo) -> list[even
     is_placed = bool(new.pod.spec.node_name)
     resource = _Resource.POD if is_placed else _Resource.UNSCHEDULED_POD
     actions = [] if old.shape is new.shape else _list_pod_actions(old.shape, new.shape)
+    if _list_generated_claims(old) != _list_generated_claims(new):
+        actions.append(_Action.UPDATE_POD_GENERATED_RESOURCE_CLAIM)
     return [events.ClusterEvent(resource, a) for a in actions or [_Action.UPDATE_OTHER]]
+
+
+def _list_generated_claims(info: pod_shape.PodInfo) -> tuple[object, ...]:
+    status = info.pod.status
+    return status.resource_claim_statuses, status.extended_resource_claim_status
 
 
 def _list_pod_actions(old: pod_shape.PodShape, new: pod_shape.PodShape) -> list[events.ActionType]:

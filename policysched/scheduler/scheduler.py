@@ -133,10 +133,16 @@ class Scheduler:
             outside,
             self.counters,
             clock=self._clock,
-            start_task=self._start_task,
+            start_task=self.start_task,
         )
         failures = failure.FailureHandler(
-            self.queue, self.events.pods, evictions, outside, self.counters, self.decisions
+            self.queue,
+            self.events.pods,
+            evictions,
+            outside,
+            self.counters,
+            self.decisions,
+            start_task=self.start_task,
         )
         cycle = scheduling_cycle.SchedulingCycle(
             self.cache, self.queue, self.waiting_pods, failures, self.decisions, self._clock
@@ -257,10 +263,10 @@ class Scheduler:
         if not self._binding.run_pre_bind_pre_flight(assumed):
             return
         if assumed.is_waiting or assumed.has_pre_bind:
-            self._start_task(self._wait_and_bind(assumed))
+            self.start_task(self._wait_and_bind(assumed))
         else:
             self._bindings_in_flight += 1
-            self._start_task(self._bind(assumed))
+            self.start_task(self._bind(assumed))
 
     async def _wait_and_bind(self, assumed: scheduling_cycle.AssumedPod) -> None:
         if assumed.is_waiting and not await self._binding.wait_on_permit(assumed):
@@ -277,7 +283,8 @@ class Scheduler:
             self._bindings_in_flight -= 1
             self._awake.set()
 
-    def _start_task(self, work: Coroutine[None, None, None]) -> None:
+    def start_task(self, work: Coroutine[None, None, None]) -> None:
+        """Run a write in the background; `stop` waits for it."""
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from policysched.cluster.devices import cluster_devices, node_selection, pools, slices
+from policysched.cluster.devices import cluster_devices, node_selection, pools
 from policysched.cluster.objects import device_objects, objects
 from policysched.plugins.dynamic_resources import (
     allocation_errors,
@@ -96,9 +96,11 @@ def compare_generated(oracle: line_process.LineProcess, rng: random.Random, case
 def ask_policysched(source: dict[str, Any]) -> Answer | None:
     """Return policysched's answer; None if the search takes too many steps."""
     case = msgspec.convert(source, Case)
-    known = cluster_devices.ClusterDevices(
-        slices.ResourceSlices(case.slices), {each.metadata.name: each for each in case.classes}
-    )
+    known = cluster_devices.ClusterDevices()
+    for slice_ in case.slices:
+        known.slices.set(slice_)
+    for device_class in case.classes:
+        known.classes.set(device_class)
     for claim in case.allocated:
         known.allocated.set(claim.metadata.uid, claim.status.allocation)
     steps, shares = itertools.count(), itertools.count(1)

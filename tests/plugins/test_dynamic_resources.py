@@ -1,11 +1,12 @@
-"""Pods with resource claims wait; what the plugin says of all others is kube-scheduler's."""
+"""Pods with resource claims get devices; what the plugin says of all others is kube-scheduler's."""
 
 from __future__ import annotations
 
 import pytest
 
+from policysched.cluster.devices import cluster_devices
 from policysched.cluster.objects import objects
-from policysched.framework import interface, profile, runtime, status
+from policysched.framework import handles, interface, profile, runtime, status
 from policysched.plugins import arguments, names, node_resources_fit
 from policysched.plugins.dynamic_resources import dynamic_resources
 from policysched.plugins.node_affinity import node_affinity
@@ -24,11 +25,11 @@ lost = plain.requires_nodes(
 )
 
 
-def _framework() -> runtime.Framework:
+def _framework(devices: cluster_devices.ClusterDevices) -> runtime.Framework:
     plugins: tuple[interface.Plugin, ...] = (
         node_affinity.NodeAffinity(),
         node_resources_fit.NodeResourcesFit(),
-        dynamic_resources.DynamicResources(),
+        dynamic_resources.DynamicResources(handles.Handle(devices=devices)),
     )
     return runtime.Framework(profile.Profile("test", plugins, {names.DYNAMIC_RESOURCES: 2}), None)
 
@@ -45,10 +46,10 @@ def _framework() -> runtime.Framework:
         ),
         pytest.param(
             claiming,
-            f"0/1 nodes are available: {dynamic_resources.REASON}.",
-            status.Code.UNSCHEDULABLE_AND_UNRESOLVABLE,
-            (),
-            id="with a claim: nothing is evicted for it",
+            '0/1 nodes are available: could not find ResourceClaim "default/gpu-0".',
+            status.Code.UNSCHEDULABLE,
+            ("no new claims to deallocate",),
+            id="with a claim that is missing",
         ),
         pytest.param(
             lost,
@@ -65,7 +66,7 @@ def test_pods_that_fit_nowhere(
     """The reason of the rejection, and what PostFilter says, follow from the claims of the pod."""
     cluster = builders.make_cache([builders.make_node("n1").capacity(cpu="1")])
     pod, snap = cluster.info(builder), cluster.cache.snapshot()
-    framework = _framework()
+    framework = _framework(cluster.cache.devices)
     for _ in range(2):  # asked anew, then from kept answers
         result = framework.schedule_pod(pod, snap)
         assert result.message == message
@@ -80,19 +81,27 @@ def test_scores_are_shown_and_count_nothing() -> None:
     """The score table has the plugin, with 0 for every node."""
     cluster = builders.make_cache([builders.make_node(n) for n in ("n1", "n2")])
     pod, snap = cluster.info(builders.make_pod("p")), cluster.cache.snapshot()
-    found = _framework().explain_pod(pod, snap).scores
+    found = _framework(cluster.cache.devices).explain_pod(pod, snap).scores
     assert found is not None
     assert found.by_plugin[names.DYNAMIC_RESOURCES].tolist() == [0, 0]
-
-
-def test_no_event_helps() -> None:
-    """A pod's claims never change, so nothing can bring it back."""
-    assert dynamic_resources.DynamicResources().events_to_register() == ()
 
 
 def test_arguments_of_kube_scheduler_are_taken() -> None:
     """A configuration with kube-scheduler's arguments still loads; others are refused."""
     args = {"kind": "DynamicResourcesArgs", "filterTimeout": "10s", "bindingTimeout": "600s"}
-    assert dynamic_resources.DynamicResources.from_args(args).name == names.DYNAMIC_RESOURCES
-    with pytest.raises(arguments.ArgumentError, match="fliterTimeout"):
-        dynamic_resources.DynamicResources.from_args({"fliterTimeout": "10s"})
+    made = dynamic_resources.DynamicResources.from_args(args, handles.Handle())
+    assert made.name == names.DYNAMIC_RESOURCES
+
+
+@pytest.mark.parametrize(
+    "args, problem",
+    [
+        ({"fliterTimeout": "10s"}, "fliterTimeout"),
+        ({"filterTimeout": "-1s"}, "must be a duration such as `10s`, and not negative"),
+        ({"bindingTimeout": "999ms"}, "must be at least 1 second"),
+    ],
+)
+def test_wrong_arguments_are_refused(args: dict[str, str], problem: str) -> None:
+    """Unknown names, and times that kube-scheduler refuses."""
+    with pytest.raises(arguments.ArgumentError, match=problem):
+        dynamic_resources.DynamicResources.from_args(args, handles.Handle())

@@ -13,6 +13,7 @@ from tests.plugins.volumes.volume_worlds import NoBinder
 
 PLACED, OWN, NODE = Resource.POD, Resource.UNSCHEDULED_POD, Resource.NODE
 CAME_AND_WENT = (Action.ADD, Action.DELETE, Action.UPDATE_POD_LABEL)
+UPDATES = tuple(Action.UPDATE)
 KUBE_SCHEDULER: dict[str, dict[events.EventResource, tuple[events.ActionType, ...]]] = {
     names.SCHEDULING_GATES: {OWN: (Action.UPDATE_POD_SCHEDULING_GATES_ELIMINATED,)},
     names.NODE_UNSCHEDULABLE: {
@@ -43,14 +44,20 @@ KUBE_SCHEDULER: dict[str, dict[events.EventResource, tuple[events.ActionType, ..
         Resource.NAMESPACE: (Action.ADD, Action.UPDATE_OTHER),
     },
     names.NODE_DECLARED_FEATURES: {NODE: (Action.ADD, Action.UPDATE_NODE_DECLARED_FEATURE)},
-    names.DYNAMIC_RESOURCES: {},
+    names.DYNAMIC_RESOURCES: {
+        NODE: (Action.ADD, Action.UPDATE_NODE_LABEL, Action.UPDATE_NODE_ALLOCATABLE),
+        Resource.RESOURCE_CLAIM: (Action.ADD, *UPDATES),
+        OWN: (Action.UPDATE_POD_GENERATED_RESOURCE_CLAIM,),
+        Resource.DEVICE_CLASS: (Action.ADD, *UPDATES),
+        Resource.RESOURCE_SLICE: (Action.ADD, *UPDATES),
+    },
     names.POD_GROUPS: {},
 }
 """EventsToRegister of each plugin, with queueing hints on.
 
 Events of pods are told apart: those that can only be about the waiting pod itself are OWN. Further
-than kube-scheduler goes InterPodAffinity, which hears of namespaces. Nothing helps pods with claims
-or of groups, which policysched never places.
+than kube-scheduler goes InterPodAffinity, which hears of namespaces. Nothing helps pods of groups,
+which policysched never places.
 """
 
 

@@ -144,6 +144,7 @@ class DemoCluster:
             self._scheduler.preemptions,
             cache.storage,
             cache.budgets,
+            cache.devices,
             waiting_pods=self._scheduler.waiting_pods,
         )
         profiles = policies.require_profiles(policies.make_profiles(self._policies, handle))

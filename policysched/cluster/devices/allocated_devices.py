@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import dataclasses
 
+from policysched.cluster import change_log
 from policysched.cluster.devices import amounts
-from policysched.cluster.devices.slice_devices import DeviceId
+from policysched.cluster.devices.slice_devices import DeviceId, PoolId
 from policysched.cluster.objects import device_objects
 
 
@@ -34,11 +35,15 @@ class AllocatedDevices:
 
     The claims of a pod in its binding cycle count like those whose allocation has been written. A
     claim counts once, even if both are known. Devices with admin access are free for others.
+
+    Attributes:
+        changes: log of the pools of which the use of a device changed.
     """
 
     def __init__(self) -> None:
         """Start without allocations."""
-        self._claims: dict[str, device_objects.AllocationResult] = {}
+        self.changes = change_log.ChangeLog[PoolId]()
+        self._claims: dict[str, device_objects.DeviceAllocationResult] = {}
         self._uses: dict[DeviceId, DeviceUse] = {}
 
     def get_use(self, device: DeviceId) -> DeviceUse | None:
@@ -51,19 +56,21 @@ class AllocatedDevices:
         Raises:
             quantity.QuantityError: a consumed capacity is no quantity.
         """
-        if allocation is self._claims.get(claim_uid):
+        devices = None if allocation is None else allocation.devices
+        if devices == self._claims.get(claim_uid):
             return
         previous = self._claims.pop(claim_uid, None)
         if previous is not None:
             self._count(previous, -1)
-        if allocation is not None:
-            self._claims[claim_uid] = allocation
-            self._count(allocation, 1)
+        if devices is not None:
+            self._claims[claim_uid] = devices
+            self._count(devices, 1)
 
-    def _count(self, allocation: device_objects.AllocationResult, change: int) -> None:
-        for result in allocation.devices.results:
+    def _count(self, devices: device_objects.DeviceAllocationResult, change: int) -> None:
+        for result in devices.results:
             if not result.admin_access:
                 self._count_result(result, change)
+                self.changes.note_changed_item(PoolId(result.driver, result.pool))
 
     def _count_result(
         self, result: device_objects.DeviceRequestAllocationResult, change: int

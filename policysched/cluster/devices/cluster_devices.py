@@ -1,25 +1,26 @@
-"""What the cluster says about devices: slices, classes and allocations."""
+"""What the cluster says about devices: slices, classes and claims."""
 
 from __future__ import annotations
 
-import dataclasses
-
-from policysched.cluster.devices import allocated_devices, slices
-from policysched.cluster.objects import device_objects
+from policysched.cluster.devices import allocated_devices, claims, classes, slices
 
 
-@dataclasses.dataclass(frozen=True, eq=False, slots=True)
 class ClusterDevices:
     """The state from which devices are allocated.
 
     Attributes:
         slices: the ResourceSlices.
-        classes: the DeviceClasses by name.
-        allocated: the devices of allocated claims.
+        classes: the DeviceClasses.
+        claims: the ResourceClaims, with what their allocations hold.
     """
 
-    slices: slices.ResourceSlices = dataclasses.field(default_factory=slices.ResourceSlices)
-    classes: dict[str, device_objects.DeviceClass] = dataclasses.field(default_factory=dict)
-    allocated: allocated_devices.AllocatedDevices = dataclasses.field(
-        default_factory=allocated_devices.AllocatedDevices
-    )
+    def __init__(self) -> None:
+        """Start empty."""
+        self.slices = slices.ResourceSlices()
+        self.classes = classes.DeviceClasses()
+        self.claims = claims.ResourceClaims()
+
+    @property
+    def allocated(self) -> allocated_devices.AllocatedDevices:
+        """The devices of allocated claims."""
+        return self.claims.allocated

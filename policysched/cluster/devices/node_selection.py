@@ -25,13 +25,15 @@ class NodeSelection:
         node_name: name of the only node, or None.
         all_nodes: whether all nodes are selected.
         node_selector: the selector of the nodes, or None.
+        terms: its terms, parsed.
+        errors: why it cannot be parsed, or "".
     """
 
     node_name: str | None
     all_nodes: bool
     node_selector: objects.NodeSelector | None
-    _terms: tuple[node_terms.NodeTerm, ...]
-    _errors: str
+    terms: tuple[node_terms.NodeTerm, ...]
+    errors: str
 
     @property
     def is_set(self) -> bool:
@@ -48,9 +50,9 @@ class NodeSelection:
             return node.name == self.node_name
         if self.all_nodes or self.node_selector is None:
             return self.all_nodes
-        if self._errors:
-            raise NodeSelectionError(self._errors)
-        return any(_matches_term(term, node) for term in self._terms)
+        if self.errors:
+            raise NodeSelectionError(self.errors)
+        return any(_matches_term(term, node) for term in self.terms)
 
 
 def make_node_selection(

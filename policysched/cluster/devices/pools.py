@@ -9,6 +9,7 @@ import dataclasses
 import enum
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
+from typing import TypeAlias
 
 from policysched.cluster.devices import node_selection, slices
 from policysched.cluster.devices.slice_devices import (
@@ -55,19 +56,38 @@ class NodePool:
         return any(each.device.binding_conditions for each in self.devices)
 
 
-def gather_pools(known: slices.ResourceSlices, node: objects.Node) -> list[NodePool]:
-    """Return the pools with slices for a node, in the order in which the allocator tries them.
+NodeSlices: TypeAlias = dict[PoolId, list[IndexedSlice]]
+"""The slices for a node, by pool, each pool in its newest generation."""
 
-    Pools with binding conditions come last.
+
+def gather_pools(known: slices.ResourceSlices, node: objects.Node) -> list[NodePool]:
+    """Return what `make_pools` does of the slices for a node.
 
     Raises:
         NodeSelectionError: a node selector cannot be parsed.
     """
-    newest: dict[PoolId, list[IndexedSlice]] = {}
+    return make_pools(known, select_slices(known, node))
+
+
+def select_slices(known: slices.ResourceSlices, node: objects.Node) -> NodeSlices:
+    """Return the slices for a node.
+
+    Raises:
+        NodeSelectionError: a node selector cannot be parsed.
+    """
+    newest: NodeSlices = {}
     for each in known.list_candidates(node.name):
         if _is_relevant(each, node):
             _add_if_newest(newest, each)
-    pools = [_make_pool(known, pool, members) for pool, members in newest.items()]
+    return newest
+
+
+def make_pools(known: slices.ResourceSlices, of_node: NodeSlices) -> list[NodePool]:
+    """Return the pools of a node, in the order in which the allocator tries them.
+
+    Pools with binding conditions come last.
+    """
+    pools = [_make_pool(known, pool, members) for pool, members in of_node.items()]
     return sorted(
         (pool for pool in pools if pool is not None),
         key=lambda pool: (pool.has_binding_conditions, pool.id),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TypeVar
 
+from policysched.cluster import change_log
 from policysched.cluster.devices import slice_devices
 from policysched.cluster.devices.slice_devices import IndexedSlice, PoolId
 from policysched.cluster.objects import device_objects
@@ -13,15 +14,29 @@ KeyT = TypeVar("KeyT")
 
 
 class ResourceSlices:
-    """All slices of the cluster, as the API server reported them."""
+    """All slices of the cluster, as the API server reported them.
+
+    Attributes:
+        changes: log of the nodes of which the pools changed.
+    """
 
     def __init__(self, slices: Iterable[device_objects.ResourceSlice] = ()) -> None:
         """Start with some slices."""
+        self.changes = change_log.ChangeLog[str]()
+        self._sources: dict[str, device_objects.ResourceSlice] = {}
         self._slices: dict[str, IndexedSlice] = {}
         self._by_node: dict[str, dict[str, IndexedSlice]] = {}
         self._by_pool: dict[PoolId, dict[str, IndexedSlice]] = {}
         for each in slices:
             self.set(each)
+
+    def __iter__(self) -> Iterator[device_objects.ResourceSlice]:
+        """Iterate over the slices; they must not change during the iteration."""
+        return iter(self._sources.values())
+
+    def get(self, name: str) -> device_objects.ResourceSlice | None:
+        """Return the slice with this name, or None."""
+        return self._sources.get(name)
 
     def set(self, item: device_objects.ResourceSlice) -> None:
         """Add or replace a slice.
@@ -31,14 +46,18 @@ class ResourceSlices:
         """
         indexed = slice_devices.index_slice(item)
         self.remove(indexed.name)
+        self._sources[indexed.name] = item
         self._slices[indexed.name] = indexed
         self._by_node.setdefault(_get_node_key(indexed), {})[indexed.name] = indexed
         self._by_pool.setdefault(indexed.pool, {})[indexed.name] = indexed
+        self._note_change(indexed)
 
     def remove(self, name: str) -> None:
         """Remove a slice, if it exists."""
-        old = self._slices.pop(name, None)
+        old = self._slices.get(name)
         if old is not None:
+            self._note_change(old)
+            del self._slices[name], self._sources[name]
             _leave_group(self._by_node, _get_node_key(old), name)
             _leave_group(self._by_pool, old.pool, name)
 
@@ -49,6 +68,14 @@ class ResourceSlices:
         """
         yield from self._by_node.get(node_name, {}).values()
         yield from self._by_node.get("", {}).values()
+
+    def _note_change(self, changed: IndexedSlice) -> None:
+        """Record the nodes that have slices of the same pool; it can be incomplete for them now."""
+        node_names = {_get_node_key(each) for each in self.list_pool(changed.pool)}
+        if "" in node_names:
+            self.changes.note_everything_changed()
+        else:
+            self.changes.note_changed_items(node_names)
 
     def list_pool(self, pool: PoolId) -> Iterable[IndexedSlice]:
         """Return the slices of a pool, of all generations and for all nodes."""

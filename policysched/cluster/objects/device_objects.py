@@ -7,7 +7,7 @@ that a field is absent, if an absent field differs from an empty one.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final, TypeAlias
 
 import msgspec
 
@@ -19,6 +19,8 @@ ALL = "All"
 FROM_CLASS = "FromClass"
 FROM_CLAIM = "FromClaim"
 """Values of `source` of a configuration."""
+DELETE_PROTECTION: Final = "resource.kubernetes.io/delete-protection"
+"""The finalizer of allocated claims."""
 
 
 # --- parts of claims and classes -----------------------------------------------------------------
@@ -176,11 +178,21 @@ class ResourceClaimConsumerReference(wire.WireStruct, frozen=True):
     uid: str = ""
 
 
+class AllocatedDeviceStatus(wire.WireStruct, frozen=True):
+    """`status.devices[]`: what the driver reports of a device of the claim."""
+
+    driver: str = ""
+    pool: str = ""
+    device: str = ""
+    conditions: tuple[objects.Condition, ...] = ()
+
+
 class ResourceClaimStatus(wire.WireStruct, frozen=True):
     """`status` of a claim."""
 
     allocation: AllocationResult | None = None
     reserved_for: tuple[ResourceClaimConsumerReference, ...] = ()
+    devices: tuple[AllocatedDeviceStatus, ...] = ()
 
 
 class ResourceClaim(wire.WireStruct, frozen=True):
@@ -189,6 +201,11 @@ class ResourceClaim(wire.WireStruct, frozen=True):
     metadata: objects.ObjectMeta
     spec: ResourceClaimSpec = ResourceClaimSpec()
     status: ResourceClaimStatus = ResourceClaimStatus()
+
+    @property
+    def allocation(self) -> AllocationResult | None:
+        """`status.allocation`."""
+        return self.status.allocation
 
     @property
     def full_name(self) -> str:
@@ -327,3 +344,14 @@ class ResourceSlice(wire.WireStruct, frozen=True):
 
     metadata: objects.ObjectMeta
     spec: ResourceSliceSpec
+
+
+# --- all of them ---------------------------------------------------------------------------------
+
+
+DeviceObject: TypeAlias = ResourceClaim | ResourceSlice | DeviceClass
+
+API_VERSION: Final = "resource.k8s.io/v1"
+KINDS: tuple[type[DeviceObject], ...] = (ResourceClaim, ResourceSlice, DeviceClass)
+NAMESPACED: tuple[type[DeviceObject], ...] = (ResourceClaim,)
+"""The types whose objects have a namespace."""

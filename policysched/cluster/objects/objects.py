@@ -40,6 +40,7 @@ class ObjectMeta(WireStruct, frozen=True):
     labels: dict[str, str] = {}
     annotations: dict[str, str] = {}
     owner_references: tuple[OwnerReference, ...] = ()
+    finalizers: tuple[str, ...] = ()
     creation_timestamp: str | None = None
     deletion_timestamp: str | None = None
 
@@ -302,6 +303,28 @@ class ContainerStatus(WireStruct, frozen=True):
     allocated_resources: ResourceList = {}
 
 
+class PodResourceClaimStatus(WireStruct, frozen=True):
+    """`status.resourceClaimStatuses[]`: the claim made from a template; None if none is needed."""
+
+    name: str = ""
+    resource_claim_name: str | None = None
+
+
+class ContainerExtendedResourceRequest(WireStruct, frozen=True):
+    """`status.extendedResourceClaimStatus.requestMappings[]`: which request serves a container."""
+
+    container_name: str = ""
+    resource_name: str = ""
+    request_name: str = ""
+
+
+class PodExtendedResourceClaimStatus(WireStruct, frozen=True):
+    """`status.extendedResourceClaimStatus`: the claim for extended resources of device classes."""
+
+    request_mappings: tuple[ContainerExtendedResourceRequest, ...] = ()
+    resource_claim_name: str = ""
+
+
 class PodStatus(WireStruct, frozen=True):
     """`status` of a pod."""
 
@@ -313,6 +336,8 @@ class PodStatus(WireStruct, frozen=True):
     init_container_statuses: tuple[ContainerStatus, ...] = ()
     resources: ResourceRequirements | None = None
     allocated_resources: ResourceList = {}
+    resource_claim_statuses: tuple[PodResourceClaimStatus, ...] = ()
+    extended_resource_claim_status: PodExtendedResourceClaimStatus | None = None
 
 
 class Pod(WireStruct, frozen=True):

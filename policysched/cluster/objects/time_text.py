@@ -20,6 +20,11 @@ def parse_rfc3339_seconds(text: str) -> float:
     return float("-inf") if moment is None else moment.timestamp()
 
 
+def format_rfc3339(moment: datetime.datetime) -> str:
+    """Return a time as metav1.Time has it: RFC 3339 in UTC, in whole seconds."""
+    return moment.astimezone(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
 def find_time_problem(text: str | None) -> str:
     """Describe the problem with an invalid time; return "" if it is valid or absent."""
     is_time = text is None or parse_rfc3339(text) is not None

@@ -43,6 +43,7 @@ from policysched.kube.http import (
 )
 
 JSON = request_headers.JSON
+JSON_PATCH = "application/json-patch+json"
 MERGE_PATCH = "application/merge-patch+json"
 STRATEGIC_MERGE_PATCH = "application/strategic-merge-patch+json"
 

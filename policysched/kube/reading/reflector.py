@@ -41,6 +41,9 @@ RELIST_FAILURES = 6
 """Number of failures in a row after which the collection is listed again, unless the last failure
 is a TransportError."""
 
+UNSERVED_SECONDS = 60.0
+"""Pause before an optional resource is listed again that the server does not serve."""
+
 _TOLD_FAILURES = 3
 """Number of failures in a row that are logged as warnings. After that, only every
 RELIST_FAILURES-th failure is logged, about once a minute."""
@@ -157,10 +160,28 @@ class Reflector(Generic[decoding.T]):
             # notifies it of progress. A pause here would delay the next change.
             self.last_error = None
             _logger.debug("%s: no events for a long time, watching again", self.resource.name)
+        except errors.NotFoundError as error:
+            if self.resource.is_optional:
+                await self._wait_for_api()
+            else:
+                await self._recover_from_failure(error)
         except errors.KubeError as error:
             await self._recover_from_failure(error)
         else:
             self.last_error = None
+
+    async def _wait_for_api(self) -> None:
+        """Take the collection for empty, because the server does not serve it; wait a while."""
+        if not self.synced.is_set():
+            _logger.info("%s: the API server does not serve them", self.resource.name)
+        self._sink.replace([])
+        self._resource_version = ""
+        self._failures = 0
+        self._listed = self._refreshes
+        self.last_error = None
+        self.synced.set()
+        self.followed.set()
+        await self._sleep(UNSERVED_SECONDS)
 
     async def list_once(self) -> None:
         """Pass the whole collection to the sink.

@@ -6,7 +6,12 @@ import dataclasses
 import urllib.parse
 from typing import Any, Generic
 
-from policysched.cluster.objects import disruption_budgets, objects, storage_objects
+from policysched.cluster.objects import (
+    device_objects,
+    disruption_budgets,
+    objects,
+    storage_objects,
+)
 from policysched.cluster.pods import owner_objects, owner_selectors
 from policysched.kube.reading import decoding
 
@@ -22,6 +27,7 @@ class ApiResource(Generic[decoding.T]):
         field_selector: limits the list and the watch to matching objects; the watch reports an
             object that no longer matches as deleted.
         label_selector: like `field_selector`, for labels.
+        is_optional: whether an API server may do without the resource; then it has no objects.
     """
 
     name: str
@@ -29,6 +35,7 @@ class ApiResource(Generic[decoding.T]):
     kind: type[decoding.T]
     field_selector: str = ""
     label_selector: str = ""
+    is_optional: bool = False
 
     def make_list_path(self, *, limit: int, continue_token: str = "") -> str:
         """Return the path and the query that list one page of the current state.
@@ -100,6 +107,15 @@ STORAGE: dict[type[storage_objects.StorageObject], ApiResource[Any]] = {
     )
 }
 """The resources that the volume plugins read, keyed by type."""
+DEVICES: dict[type[device_objects.DeviceObject], ApiResource[Any]] = {
+    kind: ApiResource(name, f"/apis/{device_objects.API_VERSION}/{name}", kind, is_optional=True)
+    for kind, name in (
+        (device_objects.ResourceClaim, "resourceclaims"),
+        (device_objects.ResourceSlice, "resourceslices"),
+        (device_objects.DeviceClass, "deviceclasses"),
+    )
+}
+"""The resources that DynamicResources reads, keyed by type."""
 BUDGETS = ApiResource(
     name="poddisruptionbudgets",
     path="/apis/policy/v1/poddisruptionbudgets",

@@ -81,5 +81,11 @@ def format_claim_path(namespace: str, name: str) -> str:
     return f"{folder}/persistentvolumeclaims/{_quote_path_segment(name)}"
 
 
+def format_resource_claim_path(namespace: str, name: str) -> str:
+    """Return the path of a ResourceClaim."""
+    folder = f"/apis/resource.k8s.io/v1/namespaces/{_quote_path_segment(namespace)}"
+    return f"{folder}/resourceclaims/{_quote_path_segment(name)}"
+
+
 def _quote_path_segment(name: str) -> str:
     return urllib.parse.quote(name, safe="")

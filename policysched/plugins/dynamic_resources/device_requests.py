@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, TypeAlias
 
 from policysched import quantity
-from policysched.cluster.devices import amounts, node_selection, pools
+from policysched.cluster.devices import amounts, classes, node_selection, pools
 from policysched.cluster.devices.slice_devices import SliceDevice
 from policysched.cluster.objects import device_objects, objects
 from policysched.plugins.dynamic_resources import (
@@ -37,14 +37,14 @@ class Situation:
     Attributes:
         node: the node.
         pools: its pools, in the order in which they are tried.
-        classes: the DeviceClasses by name.
+        classes: the DeviceClasses.
         selectors: compiled selectors.
         in_use: what is left of the devices.
     """
 
     node: objects.Node
     pools: Sequence[pools.NodePool]
-    classes: Mapping[str, device_objects.DeviceClass]
+    classes: classes.DeviceClasses
     selectors: selector_cache.SelectorCache
     in_use: devices_in_use.DevicesInUse
 

@@ -1,62 +1,268 @@
-"""DynamicResources: reject pods with resource claims, which policysched does not support.
+"""DynamicResources: allocate devices for the ResourceClaims of pods.
 
-kube-scheduler's plugin allocates devices for the resource claims of a pod. A pod with claims must
-not be placed without its devices, so it stays pending here. This is an exception to the rule that
-decisions equal those of kube-scheduler. For all other pods, the plugin behaves as in
-kube-scheduler: its score is 0 on every node, and its PostFilter runs before preemption.
-
-Device classes are not read. An extended resource that only device classes provide exists on no
-node, so NodeResourcesFit keeps the pod pending.
-
-Source: `plugins/dynamicresources/dynamicresources.go`.
+Source: `framework/plugins/dynamicresources/dynamicresources.go`. All rejections are unresolvable,
+because evictions free no devices: the claims of a pod stay allocated until the resource claim
+controller deallocates them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
-from typing import TYPE_CHECKING, ClassVar
+import dataclasses
+import functools
+import logging
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, ClassVar, Final
 
 import numpy as np
+import numpy.typing as npt
 
+from policysched import durations
 from policysched.cluster import snapshot
 from policysched.cluster.columns import columns
+from policysched.cluster.devices import node_pools
+from policysched.cluster.objects import device_objects, time_text
 from policysched.cluster.pods import pod_shape
-from policysched.framework import cycle_state, events, interface, status
+from policysched.framework import apart, cycle_state, events, handles, interface, status
 from policysched.plugins import arguments, names
+from policysched.plugins.dynamic_resources import (
+    allocation_verdicts,
+    binding_conditions,
+    claim_availability,
+    claim_binding,
+    claim_search,
+    pod_claims,
+    queueing_hints,
+    selector_cache,
+)
+from policysched.plugins.dynamic_resources.allocation_errors import AllocationError
+from policysched.plugins.dynamic_resources.allocation_verdicts import AllocationVerdict
 
-REASON = "pod names resource claims, which policysched does not allocate"
-NO_CLAIMS = "no new claims to deallocate"
-NOT_FOUND = "not found"
+_log = logging.getLogger(__name__)
+
+NO_DEVICES: Final = "cannot allocate all claims"
+UNAVAILABLE: Final = "resourceclaim not available on the node"
+INVALID_POOLS: Final = "invalid resource pools were encountered"
+NO_CLAIMS: Final = "no new claims to deallocate"
+DEALLOCATED: Final = "deallocation of ResourceClaim completed"
+STILL_UNSCHEDULABLE: Final = "still not schedulable"
+NOT_FOUND: Final = "not found"
+NO_ALLOCATION: Final = "claim allocation not found for node"
+_POLL_SECONDS: Final = 5.0
+_FILTER_SECONDS: Final = 10.0
+_BINDING_SECONDS: Final = 600.0
 
 
 class DynamicResourcesArgs(arguments.ArgumentStruct, frozen=True):
-    """Arguments, accepted for compatibility with existing configurations; they have no effect."""
+    """Arguments: how long a search for one node, and the binding of devices may take."""
 
     filter_timeout: str | None = None
     binding_timeout: str | None = None
 
 
+@dataclasses.dataclass(slots=True)
+class DeviceCycle:
+    """What the plugin knows of a pod in one cycle.
+
+    Attributes:
+        snap: snapshot of the cycle.
+        claims: the claims of the pod; PreBind replaces those that it writes.
+        search: searches devices for those that have none; None if all are allocated.
+        availability: on which nodes the others can be used.
+        verdicts: whether devices were found; None until Filter is asked.
+        allocations: what Reserve has chosen, by index of the claim.
+    """
+
+    snap: snapshot.Snapshot
+    claims: list[device_objects.ResourceClaim]
+    search: claim_search.ClaimSearch | None
+    availability: claim_availability.ClaimAvailability
+    verdicts: allocation_verdicts.KindVerdicts | None = None
+    allocations: dict[int, device_objects.AllocationResult] = dataclasses.field(
+        default_factory=dict
+    )
+
+
 class DynamicResources:
-    """Rejects pods with resource claims; scores 0 for all other pods."""
+    """Rejects nodes without devices for the claims of a pod, and allocates them on the chosen one.
+
+    Scores nodes by the alternatives that claims get there (`firstAvailable`).
+    """
 
     name = names.DYNAMIC_RESOURCES
-    reads: ClassVar = interface.Reads.NODE
-    """It reads only the pod, but a plugin that names nothing would be asked in every cycle."""
+    reads: ClassVar = interface.Reads.ANYTHING  # claims differ for each pod
+
+    def __init__(
+        self,
+        handle: handles.Handle,
+        filter_seconds: float = _FILTER_SECONDS,
+        binding_seconds: float = _BINDING_SECONDS,
+    ) -> None:
+        """Search for at most `filter_seconds` a node, and wait `binding_seconds` for devices."""
+        self._handle = handle
+        self._claims = handle.devices.claims
+        self._binding_seconds = binding_seconds
+        self._search_settings = claim_search.SearchSettings(
+            selector_cache.SelectorCache(), handle.clock, filter_seconds
+        )
+        self._pools = node_pools.NodePools(handle.devices.slices)
+        self._verdicts = allocation_verdicts.AllocationVerdicts()
+        self._hints = queueing_hints.ClaimHints(handle.devices)
 
     @classmethod
-    def from_args(cls, args: arguments.Arguments) -> DynamicResources:
-        """Create the plugin from `DynamicResourcesArgs`, which are only validated."""
-        arguments.decode_arguments(args, DynamicResourcesArgs)
-        return cls()
+    def from_args(cls, args: arguments.Arguments, handle: handles.Handle) -> DynamicResources:
+        """Create the plugin from `DynamicResourcesArgs`."""
+        given = arguments.decode_arguments(args, DynamicResourcesArgs)
+        filter_seconds = _parse_seconds("filterTimeout", given.filter_timeout, _FILTER_SECONDS)
+        binding_seconds = _parse_seconds("bindingTimeout", given.binding_timeout, _BINDING_SECONDS)
+        if binding_seconds < 1:
+            msg = f"`bindingTimeout` is `{given.binding_timeout}`, but must be at least 1 second"
+            raise arguments.ArgumentError(msg)
+        return cls(handle, filter_seconds, binding_seconds)
+
+    # --- queueing ---------------------------------------------------------------------------------
+
+    def pre_enqueue(self, pod: pod_shape.PodInfo) -> status.Status:
+        """Keep a pod back while one of its claims is missing or cannot be used."""
+        if not pod.shape.spec.resource_claims:
+            return status.SUCCESS
+        try:
+            pod_claims.list_pod_claims(pod, self._claims)
+        except pod_claims.ClaimNotReadyError as error:
+            return status.unresolvable(self.name, str(error))
+        return status.SUCCESS
+
+    def events_to_register(self) -> Sequence[events.ClusterEventWithHint]:
+        """Register for claims, slices, classes, and nodes that can use other devices."""
+        return self._hints.list_registrations()
+
+    # --- the scheduling cycle ---------------------------------------------------------------------
+
+    def applies_to(
+        self, state: cycle_state.CycleState, shape: pod_shape.PodShape, snap: snapshot.Snapshot
+    ) -> bool:
+        """Return whether the pod has claims."""
+        del state, snap
+        return bool(shape.spec.resource_claims)
 
     def pre_filter(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
     ) -> interface.PreFilterResult:
-        """Reject pods with claims on all nodes, as unresolvable: evictions would not help."""
-        del state, snap
-        if pod.shape.spec.resource_claims:
-            return interface.PreFilterResult(status.unresolvable(self.name, REASON))
-        return interface.PreFilterResult(status.SKIP)
+        """Reject pods with claims that are not ready, or that name classes that do not exist."""
+        try:
+            claims = pod_claims.list_pod_claims(pod, self._claims)
+        except pod_claims.ClaimNotReadyError as error:
+            return interface.PreFilterResult(status.unresolvable(self.name, str(error)))
+        if not claims:
+            return interface.SKIP_FILTER
+        for claim in claims:
+            problem = self._find_problem(claim)
+            if problem is not None:
+                return interface.PreFilterResult(problem)
+        state.write(self.name, self._make_cycle(claims, snap))
+        return interface.ALL_NODES
+
+    def _find_problem(self, claim: device_objects.ResourceClaim) -> status.Status | None:
+        """Return why no node can be found for a claim, or None."""
+        if claim.allocation is not None:
+            problem = claim_availability.find_selector_error(claim.allocation)
+            return status.Status(status.Code.ERROR, (problem,), self.name) if problem else None
+        if self._claims.is_being_allocated(claim.metadata.uid):
+            text = f"resource claim {claim.full_name} is in the process of being allocated"
+            return status.unresolvable(self.name, text)
+        for request in claim.spec.devices.requests:
+            if request.exactly is None and not request.first_available:
+                text = f"resource claim {claim.full_name}, request {request.name}"
+                return status.unresolvable(self.name, f"{text}: unknown request type")
+            for name, class_name in _list_class_names(request):
+                if not class_name:
+                    text = f"request {name}: unsupported request type"
+                    return status.Status(status.Code.ERROR, (text,), self.name)
+                if self._handle.devices.classes.get(class_name) is None:
+                    text = f"request {name}: device class {class_name} does not exist"
+                    return status.unresolvable(self.name, text)
+        return None
+
+    def _make_cycle(
+        self, claims: list[device_objects.ResourceClaim], snap: snapshot.Snapshot
+    ) -> DeviceCycle:
+        unallocated = [claim for claim in claims if claim.allocation is None]
+        search = None
+        if unallocated:
+            devices = self._handle.devices
+            search = claim_search.ClaimSearch(unallocated, devices, self._search_settings)
+        availability = claim_availability.ClaimAvailability(
+            claims, snap.now_seconds, self._binding_seconds
+        )
+        return DeviceCycle(snap, claims, search, availability)
+
+    def filter(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
+    ) -> status.NodeStatuses:
+        """Return a status for each of the n nodes.
+
+        Devices for claims without an allocation come first, then the allocated claims.
+        """
+        cycle = state.read(self.name, DeviceCycle)
+        answers = status.NodeStatuses.passing(len(nodes))
+        if cycle.search is not None:
+            self._add_verdicts(answers, cycle, cycle.search, nodes)
+        lost = cycle.availability.find_lost(nodes)
+        if lost.any():
+            answers.ids[lost & (answers.ids == 0)] = len(answers.statuses)
+            answers.statuses.append(status.unresolvable(self.name, UNAVAILABLE))
+        return answers
+
+    def _add_verdicts(
+        self,
+        answers: status.NodeStatuses,
+        cycle: DeviceCycle,
+        search: claim_search.ClaimSearch,
+        nodes: snapshot.NodeView,
+    ) -> None:
+        alive = nodes.snapshot.is_alive[nodes.row_numbers]
+        rows = nodes.row_numbers[alive]
+        kept = self._find_verdicts(cycle, search, rows)
+        of_rows = np.zeros(len(nodes), np.int8)
+        sets = self._pools.set_of_row[rows]
+        of_rows[alive] = kept.verdicts[sets]
+        for verdict, reason in (
+            (AllocationVerdict.NO_DEVICES, NO_DEVICES),
+            (AllocationVerdict.INVALID_POOLS, INVALID_POOLS),
+        ):
+            answers.ids[of_rows == verdict] = len(answers.statuses)
+            answers.statuses.append(status.unresolvable(self.name, reason))
+        for number, text in kept.errors.items():
+            failed = np.zeros(len(nodes), np.bool_)
+            failed[alive] = sets == number
+            answers.ids[failed] = len(answers.statuses)
+            answers.statuses.append(status.Status(status.Code.ERROR, (text,), self.name))
+
+    def _find_verdicts(
+        self,
+        cycle: DeviceCycle,
+        search: claim_search.ClaimSearch,
+        rows: npt.NDArray[np.intp],
+    ) -> allocation_verdicts.KindVerdicts:
+        """Return verdicts that are complete for `rows`, intp (n,), of existing nodes."""
+        kept, nodes = cycle.verdicts, cycle.snap.nodes
+        if kept is None:
+            self._pools.refresh(nodes)
+            kept = cycle.verdicts = self._verdicts.get(search.kind)
+            kept.drop_outdated(self._pools, self._handle.devices)
+        kept.complete(rows, self._pools, nodes.nodes, search)
+        return kept
+
+    def remember(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
+    ) -> None:
+        """Store the claims of the pod, for `filter_apart`."""
+        self.pre_filter(state, pod, snap)
+
+    def filter_apart(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
+    ) -> status.NodeStatuses:
+        """Return a status for each of the n nodes; other pods do not affect it."""
+        return self.filter(state, pod, nodes)
 
     def post_filter(
         self,
@@ -65,30 +271,199 @@ class DynamicResources:
         snap: snapshot.Snapshot,
         diagnosis: interface.Diagnosis,
     ) -> interface.PostFilterResult:
-        """Leave pods without claims to preemption; reject pods with claims, without evictions.
+        """Deallocate a claim that no other pod uses, so that other devices can be chosen for it.
 
         If PreFilter of an earlier plugin ended the cycle, kube-scheduler's plugin does not find the
         state that its own PreFilter would have written. This is an error, which ends PostFilter.
         """
-        del state, snap
         if self.name in diagnosis.unasked:
             not_found = status.Status(status.Code.ERROR, (NOT_FOUND,), self.name)
             return interface.PostFilterResult(not_found)
-        if pod.shape.spec.resource_claims:
-            return interface.PostFilterResult(status.unresolvable(self.name))
-        return interface.PostFilterResult(status.unschedulable(self.name, NO_CLAIMS))
+        cycle = state.find(self.name, DeviceCycle)
+        if cycle is None:
+            return interface.PostFilterResult(status.unschedulable(self.name, NO_CLAIMS))
+        numbers = [
+            number
+            for number, each in enumerate(diagnosis.statuses)
+            if each.plugin == self.name and UNAVAILABLE in each.reasons
+        ]
+        rows = np.flatnonzero(np.isin(diagnosis.ids, numbers))
+        for i in cycle.availability.list_lost_claims(snap.view_rows(rows)):
+            claim = cycle.claims[i]
+            if {each.uid for each in claim.status.reserved_for} <= {pod.pod.metadata.uid}:
+                return interface.PostFilterResult(
+                    status.unschedulable(self.name, DEALLOCATED),
+                    write=functools.partial(self._deallocate, claim),
+                )
+        return interface.PostFilterResult(status.unschedulable(self.name, STILL_UNSCHEDULABLE))
+
+    async def _deallocate(self, claim: device_objects.ResourceClaim) -> bool:
+        written = await self._handle.claim_writer.write_status(claim_binding.deallocate(claim))
+        if isinstance(written, handles.WriteError):
+            return False
+        self._claims.assume(written)
+        return True
 
     def score(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
     ) -> columns.IntArray:
-        """Return int64 (n,): zeros, because there are no allocations to compare."""
-        del state, pod
-        return np.zeros(len(nodes), np.int64)
+        """Return int64 (n,): more for better alternatives; 0 if all claims were allocated."""
+        cycle = state.find(self.name, DeviceCycle)
+        if cycle is None or cycle.search is None:
+            return np.zeros(len(nodes), np.int64)
+        rows = nodes.row_numbers
+        kept = self._find_verdicts(cycle, cycle.search, rows)
+        known = sum(
+            claim_search.score_alternatives(claim, claim.allocation)
+            for claim in cycle.claims
+            if claim.allocation is not None
+        )
+        scores: columns.IntArray = kept.scores[self._pools.set_of_row[rows]] + known
+        return scores
 
-    def answer_key(self, shape: pod_shape.PodShape) -> Hashable:
-        """Return None as the key, because all pods get the same scores."""
-        del shape
-        return None
+    def normalize_score(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, scores: columns.IntArray
+    ) -> columns.IntArray:
+        """Return int64 (f,): scores normalised to 0 to 100, with 100 for the largest sum."""
+        del state, pod
+        largest = int(scores.max(initial=0))
+        return scores * interface.MAX_NODE_SCORE // largest if largest else scores
+
+    # --- the chosen node --------------------------------------------------------------------------
+
+    def reserve(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node_name: str
+    ) -> status.Status:
+        """Take devices on the chosen node, so that the next pod does not use them.
+
+        They are searched again, because Filter keeps no more than whether there are any.
+        """
+        del pod
+        cycle = state.find(self.name, DeviceCycle)
+        if cycle is None or cycle.search is None:
+            return status.SUCCESS
+        nodes = cycle.snap.nodes
+        row = nodes.row_of[node_name]
+        self._pools.refresh(nodes)
+        pools = self._pools.sets[self._pools.set_of_row[row]]
+        node = nodes.nodes[row]
+        try:
+            found = None if node is None else cycle.search.allocate(node, pools)
+        except AllocationError as error:
+            return status.Status(status.Code.ERROR, (str(error),), self.name)
+        if found is None:
+            return status.Status(status.Code.ERROR, (NO_ALLOCATION,), self.name)
+        unallocated = [i for i, claim in enumerate(cycle.claims) if claim.allocation is None]
+        for i, allocation in zip(unallocated, found, strict=True):
+            cycle.allocations[i] = allocation
+            self._claims.start_allocation(cycle.claims[i].metadata.uid, allocation)
+        return status.SUCCESS
+
+    def unreserve(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node_name: str
+    ) -> None:
+        """Give back the devices that were not written, and the reservations that were.
+
+        Written allocations stay. The next attempt uses them, or PostFilter removes them.
+        """
+        del node_name
+        cycle = state.find(self.name, DeviceCycle)
+        for i, claim in enumerate([] if cycle is None else cycle.claims):
+            if cycle is not None and i in cycle.allocations:
+                self._claims.give_up_allocation(claim)
+            if claim.allocation is not None and pod_claims.is_reserved_for(claim, pod):
+                self._handle.start_task(self._withdraw_reservation(claim, pod))
+
+    async def _withdraw_reservation(
+        self, claim: device_objects.ResourceClaim, pod: pod_shape.PodInfo
+    ) -> None:
+        refused = await self._handle.claim_writer.unreserve(claim, pod)
+        if refused is not None:
+            # The resource claim controller removes it when the pod has ended.
+            _log.warning("reservation of %s for %s: %s", claim.full_name, pod.key, refused.message)
+
+    def pre_bind_pre_flight(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node_name: str
+    ) -> status.Status:
+        """Return SKIP for pods without claims."""
+        del pod, node_name
+        has_claims = state.find(self.name, DeviceCycle) is not None
+        return status.SUCCESS if has_claims else status.SKIP
+
+    async def pre_bind(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node_name: str
+    ) -> status.Status:
+        """Write allocations and reservations, and wait until all devices are ready.
+
+        The status is ERROR if a write fails, if a device fails, or after the timeout.
+        """
+        del node_name
+        cycle = state.find(self.name, DeviceCycle)
+        if cycle is None:
+            return status.SUCCESS
+        try:
+            for i, claim in enumerate(cycle.claims):
+                if not pod_claims.is_reserved_for(claim, pod):
+                    cycle.claims[i] = await self._bind_claim(claim, pod, cycle.allocations.get(i))
+            if any(map(binding_conditions.has_binding_conditions, cycle.claims)):
+                await self._wait_for_devices(cycle.claims)
+        except claim_binding.ClaimBindingError as error:
+            return status.Status(status.Code.ERROR, (str(error),), self.name)
+        return status.SUCCESS
+
+    async def _bind_claim(
+        self,
+        claim: device_objects.ResourceClaim,
+        pod: pod_shape.PodInfo,
+        allocation: device_objects.AllocationResult | None,
+    ) -> device_objects.ResourceClaim:
+        """Write a claim; its devices count as allocated from Reserve on, without a gap."""
+        now = time_text.format_rfc3339(self._handle.clock.now())
+        binder = claim_binding.ClaimBinder(
+            pod, self._handle.claim_writer, self._handle.sleep, timestamp=now
+        )
+        written = await binder.bind(claim, allocation)
+        self._claims.assume(written)
+        self._claims.end_allocation(claim)
+        return written
+
+    def assume_written(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node_name: str
+    ) -> None:
+        """Take allocations and reservations as written."""
+        del node_name
+        cycle = state.find(self.name, DeviceCycle)
+        now = time_text.format_rfc3339(self._handle.clock.now())
+        for i, claim in enumerate([] if cycle is None else cycle.claims):
+            allocation = claim.allocation if cycle is None else cycle.allocations.get(i)
+            chosen = allocation or claim.allocation
+            if chosen is not None and not pod_claims.is_reserved_for(claim, pod):
+                self._claims.assume(claim_binding.reserve_claim(claim, chosen, pod, now))
+                self._claims.end_allocation(claim)
+
+    async def _wait_for_devices(self, claims: Sequence[device_objects.ResourceClaim]) -> None:
+        """Poll until the devices of all claims are ready.
+
+        Raises:
+            ClaimBindingError: a device failed, or the time is over.
+        """
+        left_seconds = self._binding_seconds
+        while True:
+            waiting = binding_conditions.find_waiting_claim(claims, self._claims)
+            if waiting is None:
+                return
+            now_seconds = self._handle.clock.now().timestamp()
+            if binding_conditions.has_timed_out(waiting, now_seconds, self._binding_seconds):
+                text = f"device binding timeout: claim={waiting.metadata.name}"
+                raise claim_binding.ClaimBindingError(text)
+            if left_seconds <= 0:
+                raise claim_binding.ClaimBindingError(
+                    "device binding timeout: context deadline exceeded"
+                )
+            await self._handle.sleep(min(_POLL_SECONDS, left_seconds))
+            left_seconds -= _POLL_SECONDS
+
+    # --- for people -------------------------------------------------------------------------------
 
     def evidence_on(
         self,
@@ -97,19 +472,46 @@ class DynamicResources:
         node: snapshot.NodeView,
         reason: str,
     ) -> str:
-        """Return the names of the pod's resource claims."""
-        del state, node, reason
-        return ", ".join(claim.name for claim in pod.shape.spec.resource_claims)
+        """Return the names of the claims behind a reason."""
+        if not self.pre_filter(state, pod, node.snapshot).status.is_success:
+            return ""
+        cycle = state.read(self.name, DeviceCycle)
+        if reason == UNAVAILABLE:
+            named = [cycle.claims[i] for i in cycle.availability.list_lost_claims(node)]
+        else:
+            named = [claim for claim in cycle.claims if claim.allocation is None]
+        return ", ".join(claim.metadata.name for claim in named)
 
-    def events_to_register(self) -> Sequence[events.ClusterEventWithHint]:
-        """Register for no events, because the claims of a pod never change."""
-        return ()
+
+def _list_class_names(request: device_objects.DeviceRequest) -> list[tuple[str, str]]:
+    """Return the class of each alternative, with the name of the alternative."""
+    if request.exactly is not None:
+        return [(request.name, request.exactly.device_class_name)]
+    return [
+        (f"{request.name}/{each.name}", each.device_class_name) for each in request.first_available
+    ]
+
+
+def _parse_seconds(name: str, text: str | None, default_seconds: float) -> float:
+    if text is None:
+        return default_seconds
+    seconds = durations.parse_duration_seconds(text)
+    if seconds is None:
+        msg = f"`{name}` is `{text}`, but must be a duration such as `10s`, and not negative"
+        raise arguments.ArgumentError(msg)
+    return seconds
 
 
 if TYPE_CHECKING:
     _evidence: type[interface.NodeEvidencePlugin] = DynamicResources
+    _scoped: type[interface.ScopedPlugin] = DynamicResources
+    _pre_enqueue: type[interface.PreEnqueuePlugin] = DynamicResources
     _pre_filter: type[interface.PreFilterPlugin] = DynamicResources
+    _filter: type[interface.FilterPlugin] = DynamicResources
+    _apart: type[apart.ApartFilterPlugin] = DynamicResources
     _post_filter: type[interface.PostFilterPlugin] = DynamicResources
     _score: type[interface.ScorePlugin] = DynamicResources
-    _keyed: type[interface.KeyedPlugin] = DynamicResources
+    _normalize: type[interface.NormalizeScorePlugin] = DynamicResources
+    _reserve: type[interface.ReservePlugin] = DynamicResources
+    _pre_bind: type[interface.PreBindPreFlightPlugin] = DynamicResources
     _events: type[interface.EventsPlugin] = DynamicResources

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from policysched.cluster.devices import cluster_devices, pools, slices
+from policysched.cluster.devices import cluster_devices, pools
 from policysched.cluster.objects import device_objects
 from policysched.plugins.dynamic_resources import (
     allocation_errors,
@@ -38,9 +38,11 @@ def _allocate(
     has_expired: bool = False,
 ) -> list[list[str]] | None:
     """Return for each claim its devices, each as `request=pool/device`."""
-    known = cluster_devices.ClusterDevices(
-        slices.ResourceSlices(items), {each.metadata.name: each for each in CLASSES}
-    )
+    known = cluster_devices.ClusterDevices()
+    for item in items:
+        known.slices.set(item)
+    for each in CLASSES:
+        known.classes.set(each)
     for claim in allocated:
         known.allocated.set(claim.metadata.uid, claim.status.allocation)
     own = allocator.Allocator(known, selector_cache.SelectorCache(), lambda: has_expired)

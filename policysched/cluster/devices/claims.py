@@ -1,0 +1,148 @@
+"""Keep ResourceClaims, with the allocations that the scheduler has decided but not yet observed.
+
+A claim passes through three versions, and the newest one counts:
+
+    in flight  allocated by Reserve, until PreBind has written the allocation or given up
+    assumed    as PreBind has written it, until the watch shows that version or a newer one
+    observed   as the watch has shown it
+
+Sources: `framework/plugins/dynamicresources/dra_manager.go`, `scheduler/util/assumecache`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TypeAlias
+
+import msgspec
+
+from policysched.cluster.devices import allocated_devices
+from policysched.cluster.objects import device_objects
+
+Claim: TypeAlias = device_objects.ResourceClaim
+ClaimKey: TypeAlias = tuple[str, str]
+"""Namespace and name."""
+
+
+class ResourceClaims:
+    """The claims of the cluster.
+
+    Attributes:
+        allocated: the devices of all allocations, including those in flight.
+        on_change: is called with the version of a claim before a change and the one after it, or
+            None. A new assumption is a change; an observed version that is no newer is none.
+    """
+
+    def __init__(self) -> None:
+        """Start without claims."""
+        self.allocated = allocated_devices.AllocatedDevices()
+        self.on_change: Callable[[Claim | None, Claim | None], None] = _ignore
+        self._observed: dict[ClaimKey, Claim] = {}
+        self._assumed: dict[ClaimKey, Claim] = {}
+        self._in_flight: dict[str, device_objects.AllocationResult] = {}
+
+    def __iter__(self) -> Iterator[Claim]:
+        """Iterate over the observed claims; they must not change during the iteration."""
+        return iter(self._observed.values())
+
+    def get(self, namespace: str, name: str) -> Claim | None:
+        """Return the assumed or else the observed version of a claim, or None."""
+        key = (namespace, name)
+        return self._assumed.get(key) or self._observed.get(key)
+
+    # --- what the watch shows ---------------------------------------------------------------------
+
+    def set(self, item: Claim) -> None:
+        """Add or replace a claim; an assumption about an older version ends.
+
+        Raises:
+            quantity.QuantityError: a consumed capacity is no quantity.
+        """
+        key = _make_key(item)
+        old = self.get(*key)
+        self._observed[key] = item
+        assumed = self._assumed.get(key)
+        if assumed is not None and _is_newer(assumed, item):
+            return
+        self._assumed.pop(key, None)
+        if old is not None and old.metadata.uid != item.metadata.uid:
+            self._count_devices(old.metadata.uid, None)
+        self._note_change(old, item)
+
+    def remove(self, namespace: str, name: str) -> None:
+        """Remove a deleted claim, if it is known."""
+        key = (namespace, name)
+        old = self.get(*key)
+        self._observed.pop(key, None)
+        self._assumed.pop(key, None)
+        if old is not None:
+            self._note_change(old, None)
+
+    # --- what the scheduler decides ---------------------------------------------------------------
+
+    def assume(self, item: Claim) -> None:
+        """Assume a version that has been written, unless a newer one is known or it was deleted."""
+        key = _make_key(item)
+        old = self.get(*key)
+        if old is None or _is_newer(old, item):
+            return
+        self._assumed[key] = item
+        self._note_change(old, item)
+
+    def start_allocation(self, uid: str, allocation: device_objects.AllocationResult) -> None:
+        """Count the devices of an allocation that is going to be written."""
+        self._in_flight[uid] = allocation
+        self.allocated.set(uid, allocation)
+
+    def end_allocation(self, item: Claim) -> None:
+        """Stop counting an allocation; what the newest version of the claim says counts again."""
+        if self._in_flight.pop(item.metadata.uid, None) is not None:
+            newest = self.get(*_make_key(item))
+            is_there = newest is not None and newest.metadata.uid == item.metadata.uid
+            allocation = newest.allocation if newest is not None and is_there else None
+            self.allocated.set(item.metadata.uid, allocation)
+
+    def give_up_allocation(self, item: Claim) -> None:
+        """Undo an allocation that was not written; nothing happens if there is none.
+
+        Its devices are free from now on, which is a change, because it can help other pods.
+        kube-scheduler has no event for it.
+        """
+        allocation = self._in_flight.get(item.metadata.uid)
+        if allocation is None:
+            return
+        self.end_allocation(item)
+        newest = self.get(*_make_key(item))
+        if newest is not None and newest.allocation is None:
+            status = msgspec.structs.replace(newest.status, allocation=allocation)
+            self.on_change(msgspec.structs.replace(newest, status=status), newest)
+
+    def is_being_allocated(self, uid: str) -> bool:
+        """Return whether an allocation of the claim is going to be written."""
+        return uid in self._in_flight
+
+    def _note_change(self, old: Claim | None, new: Claim | None) -> None:
+        newest = new or old
+        if newest is not None:
+            self._count_devices(newest.metadata.uid, None if new is None else new.allocation)
+        self.on_change(old, new)
+
+    def _count_devices(self, uid: str, allocation: device_objects.AllocationResult | None) -> None:
+        if uid not in self._in_flight:
+            self.allocated.set(uid, allocation)
+
+
+def _make_key(item: Claim) -> ClaimKey:
+    return item.metadata.namespace, item.metadata.name
+
+
+def _is_newer(one: Claim, other: Claim) -> bool:
+    """Return whether `one` is a later version of the same claim than `other`."""
+    if one.metadata.uid != other.metadata.uid:
+        return False
+    versions = one.metadata.resource_version, other.metadata.resource_version
+    return all(each.isdecimal() for each in versions) and int(versions[0]) > int(versions[1])
+
+
+def _ignore(old: Claim | None, new: Claim | None) -> None:
+    del old, new

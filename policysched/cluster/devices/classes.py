@@ -1,0 +1,75 @@
+"""Keep DeviceClasses, and find those that provide extended resources.
+
+Source: `framework/plugins/dynamicresources/extended` (ExtendedResourceCache).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from policysched.cluster.objects import device_objects
+
+IMPLICIT_PREFIX: Final = "deviceclass.resource.kubernetes.io/"
+"""Before the name of a class: the extended resource that each class provides."""
+
+
+class DeviceClasses:
+    """The classes by name.
+
+    Attributes:
+        generation: a number that increases with every change, to validate cached results.
+    """
+
+    def __init__(self, items: Iterable[device_objects.DeviceClass] = ()) -> None:
+        """Start with some classes."""
+        self.generation = 0
+        self._classes: dict[str, device_objects.DeviceClass] = {}
+        self._by_resource: dict[str, device_objects.DeviceClass] | None = None
+        for each in items:
+            self.set(each)
+
+    def __iter__(self) -> Iterator[device_objects.DeviceClass]:
+        """Iterate over the classes; they must not change during the iteration."""
+        return iter(self._classes.values())
+
+    def get(self, name: str) -> device_objects.DeviceClass | None:
+        """Return the class with this name, or None."""
+        return self._classes.get(name)
+
+    def set(self, item: device_objects.DeviceClass) -> device_objects.DeviceClass | None:
+        """Add or replace a class; return its previous version, or None."""
+        old = self._classes.get(item.metadata.name)
+        self._classes[item.metadata.name] = item
+        self._note_change()
+        return old
+
+    def remove(self, name: str) -> device_objects.DeviceClass | None:
+        """Remove a class; return its last version, or None if it is unknown."""
+        old = self._classes.pop(name, None)
+        if old is not None:
+            self._note_change()
+        return old
+
+    def find_class_of_resource(self, resource: str) -> device_objects.DeviceClass | None:
+        """Return the class that provides an extended resource, or None.
+
+        If several classes name it, the newest one does, and of those the first by name.
+        """
+        if resource.startswith(IMPLICIT_PREFIX):
+            return self._classes.get(resource.removeprefix(IMPLICIT_PREFIX))
+        if self._by_resource is None:
+            self._by_resource = self._index_by_resource()
+        return self._by_resource.get(resource)
+
+    def _index_by_resource(self) -> dict[str, device_objects.DeviceClass]:
+        found: dict[str, device_objects.DeviceClass] = {}
+        by_name = sorted(self, key=lambda each: each.metadata.name, reverse=True)
+        for each in sorted(by_name, key=lambda each: each.metadata.creation_timestamp or ""):
+            if each.spec.extended_resource_name:
+                found[each.spec.extended_resource_name] = each
+        return found
+
+    def _note_change(self) -> None:
+        self.generation += 1
+        self._by_resource = None

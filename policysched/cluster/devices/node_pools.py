@@ -1,0 +1,121 @@
+"""Keep the pools of every node, as one object for all nodes that can use the same devices.
+
+Whether devices can be allocated follows from the pools of a node and not from the node itself. So
+an answer about a set of pools holds for all nodes that have it: for one node, if its devices are in
+the node, and for all of them, if the devices are in the network.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Hashable, Iterable, Iterator
+
+import numpy as np
+import numpy.typing as npt
+
+from policysched.cluster import change_log
+from policysched.cluster.columns import columns
+from policysched.cluster.devices import node_selection, pools, slices
+from policysched.cluster.devices.slice_devices import IndexedSlice, PoolId
+from policysched.cluster.objects import objects
+
+
+@dataclasses.dataclass(frozen=True, eq=False, slots=True)
+class PoolSet:
+    """The pools that some nodes can use.
+
+    Attributes:
+        pools: the pools, in the order in which the allocator tries them.
+        error: why the pools are unknown, or "".
+    """
+
+    pools: tuple[pools.NodePool, ...] = ()
+    error: str = ""
+
+
+class NodePools:
+    """The set of pools of each node; it follows slices and nodes.
+
+    Attributes:
+        sets: the sets; those that no node has any more are dropped with the next `epoch`.
+        set_of_row: intp (C,), index into `sets` of each row; it has no meaning for dead rows.
+        epoch: a number that changes when the sets are numbered anew.
+    """
+
+    def __init__(self, known: slices.ResourceSlices) -> None:
+        """Start empty; `known` has the slices."""
+        self._known = known
+        self._slice_changes = change_log.ChangeLogReader(known.changes)
+        self._node_changes = change_log.ChangeLogCursor()
+        self.epoch = 0
+        self._clear()
+
+    def _clear(self) -> None:
+        self.epoch += 1
+        self.sets: list[PoolSet] = []
+        self.set_of_row: npt.NDArray[np.intp] = np.zeros(0, np.intp)
+        self._numbers: dict[Hashable, int] = {}
+        self._with_pool: dict[PoolId, list[int]] = {}
+
+    def list_sets_with(self, changed: Iterable[PoolId]) -> set[int]:
+        """Return the numbers of the sets that have one of some pools."""
+        return {number for pool in changed for number in self._with_pool.get(pool, ())}
+
+    def refresh(self, nodes: columns.NodeColumns) -> None:
+        """Update the sets of all rows whose node or slices changed."""
+        slice_changes = self._slice_changes.read_changes()
+        rows = self._node_changes.read_changes(nodes.node_changes)
+        if slice_changes is None or rows is None or len(self.sets) > 2 * nodes.size:
+            self._clear()
+            changed: Iterable[int] = range(nodes.size)
+        else:
+            known_rows = (nodes.row_of.get(name) for name in slice_changes)
+            changed = {*rows, *(row for row in known_rows if row is not None)}
+        if nodes.size > len(self.set_of_row):
+            self.set_of_row = np.resize(self.set_of_row, 2 * nodes.size)
+        for row in changed:
+            node = nodes.nodes[row]
+            if node is not None:
+                self.set_of_row[row] = self._find_number(node)
+
+    def _find_number(self, node: objects.Node) -> int:
+        try:
+            of_node = pools.select_slices(self._known, node)
+        except node_selection.NodeSelectionError as error:
+            return self._add_set(str(error), PoolSet(error=str(error)))
+        key = tuple(_list_identities(of_node, node))
+        number = self._numbers.get(key)
+        if number is None:
+            number = self._add_set(key, PoolSet(tuple(pools.make_pools(self._known, of_node))))
+        return number
+
+    def _add_set(self, key: Hashable, new: PoolSet) -> int:
+        number = self._numbers.setdefault(key, len(self.sets))
+        if number == len(self.sets):
+            self.sets.append(new)
+            for pool in new.pools:
+                self._with_pool.setdefault(pool.id, []).append(number)
+        return number
+
+
+def _list_identities(of_node: pools.NodeSlices, node: objects.Node) -> Iterator[Hashable]:
+    """Yield what distinguishes the pools of a node from those of others."""
+    for members in of_node.values():
+        for each in members:
+            yield each
+            if not each.nodes.is_set:
+                yield _list_own_devices(each, node)
+
+
+def _list_own_devices(of: IndexedSlice, node: objects.Node) -> tuple[bool, ...]:
+    """Return which devices select the node themselves, which `perDeviceNodeSelection` permits.
+
+    A selector that cannot be parsed counts as no selection; the allocator reports it.
+    """
+    found = []
+    for each in of.devices:
+        try:
+            found.append(each.own_nodes is not None and each.own_nodes.matches(node))
+        except node_selection.NodeSelectionError:
+            found.append(False)
+    return tuple(found)

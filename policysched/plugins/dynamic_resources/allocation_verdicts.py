@@ -1,0 +1,130 @@
+"""Keep whether claims with equal specs can be allocated from each set of pools.
+
+Pods of a workload have claims that differ in name only. For each kind of claims the answers are
+kept by set of pools (`cluster.devices.node_pools`), and an answer is given up when the use of a
+pool in its set changes. So a pod costs one search for each set that changed since the last equal
+pod, and not one for each node.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections import OrderedDict
+from collections.abc import Hashable, Sequence
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from policysched.cluster import change_log
+from policysched.cluster.devices import cluster_devices, node_pools
+from policysched.cluster.objects import objects
+from policysched.plugins.dynamic_resources import allocation_errors, claim_search
+
+MAX_KINDS: Final = 256
+"""Kinds of claims that are kept; a pod with claims of its own kind uses one up."""
+
+
+class AllocationVerdict(enum.IntEnum):
+    """Whether claims can be allocated on a node."""
+
+    UNKNOWN = -1
+    FITS = 0
+    NO_DEVICES = 1
+    INVALID_POOLS = 2
+    """There are no devices, but pools that could not be considered."""
+    ERROR = 3
+    """The claims cannot be processed. The text names them, so it is not kept."""
+
+
+class KindVerdicts:
+    """The verdicts about one kind of claims.
+
+    Attributes:
+        verdicts: int8 (S,), an `AllocationVerdict` for each set of pools.
+        scores: int64 (S,), what `ClaimSearch.score` says of the allocations; 0 unless it FITS.
+        errors: the text for each set of which the verdict is ERROR.
+    """
+
+    def __init__(self) -> None:
+        """Start without verdicts."""
+        self._epoch = self._class_generation = -1
+        self._uses = change_log.ChangeLogCursor()
+        self.verdicts: npt.NDArray[np.int8] = np.zeros(0, np.int8)
+        self.scores: npt.NDArray[np.int64] = np.zeros(0, np.int64)
+        self.errors: dict[int, str] = {}
+
+    def drop_outdated(
+        self, pools: node_pools.NodePools, devices: cluster_devices.ClusterDevices
+    ) -> None:
+        """Give up the verdicts about pools of which the use, and all if a class, changed."""
+        if self.errors:
+            self.verdicts[list(self.errors)] = AllocationVerdict.UNKNOWN
+            self.errors = {}
+        changed = self._uses.read_changes(devices.allocated.changes)
+        of_now = pools.epoch, devices.classes.generation
+        if changed is None or of_now != (self._epoch, self._class_generation):
+            self._epoch, self._class_generation = of_now
+            self.verdicts = np.zeros(0, np.int8)
+            self.scores = np.zeros(0, np.int64)
+        elif changed:
+            self.verdicts[list(pools.list_sets_with(set(changed)))] = AllocationVerdict.UNKNOWN
+        missing = len(pools.sets) - len(self.verdicts)
+        if missing:
+            unknown = np.full(missing, AllocationVerdict.UNKNOWN, np.int8)
+            self.verdicts = np.concatenate([self.verdicts, unknown])
+            self.scores = np.concatenate([self.scores, np.zeros(missing, np.int64)])
+
+    def complete(
+        self,
+        rows: npt.NDArray[np.intp],
+        pools: node_pools.NodePools,
+        nodes: Sequence[objects.Node | None],
+        search: claim_search.ClaimSearch,
+    ) -> None:
+        """Find the missing verdicts about the sets of `rows`, intp (n,)."""
+        sets = pools.set_of_row[rows]
+        unknown = self.verdicts[sets] == AllocationVerdict.UNKNOWN
+        for number, row in zip(sets[unknown].tolist(), rows[unknown].tolist(), strict=True):
+            node = nodes[row]
+            if node is not None and self.verdicts[number] == AllocationVerdict.UNKNOWN:
+                self.scores[number] = 0
+                self.verdicts[number] = self._find(number, node, pools.sets[number], search)
+
+    def _find(
+        self,
+        number: int,
+        node: objects.Node,
+        pools: node_pools.PoolSet,
+        search: claim_search.ClaimSearch,
+    ) -> AllocationVerdict:
+        try:
+            found = search.allocate(node, pools)
+        except allocation_errors.InvalidPoolsError:
+            return AllocationVerdict.INVALID_POOLS
+        except allocation_errors.AllocationError as error:
+            self.errors[number] = str(error)
+            return AllocationVerdict.ERROR
+        if found is None:
+            return AllocationVerdict.NO_DEVICES
+        self.scores[number] = search.score(found)
+        return AllocationVerdict.FITS
+
+
+class AllocationVerdicts:
+    """The verdicts about all kinds of claims, the recently used ones."""
+
+    def __init__(self) -> None:
+        """Start empty."""
+        self._kinds: OrderedDict[Hashable, KindVerdicts] = OrderedDict()
+
+    def get(self, kind: Hashable) -> KindVerdicts:
+        """Return the verdicts about a kind of claims."""
+        found = self._kinds.get(kind)
+        if found is None:
+            found = self._kinds[kind] = KindVerdicts()
+            if len(self._kinds) > MAX_KINDS:
+                self._kinds.popitem(last=False)
+        else:
+            self._kinds.move_to_end(kind)
+        return found

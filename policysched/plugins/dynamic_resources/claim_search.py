@@ -1,0 +1,97 @@
+"""Search devices for all claims of a pod that have none."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Hashable, Sequence
+
+import msgspec
+
+from policysched import clock as clocks
+from policysched.cluster.devices import cluster_devices, node_pools
+from policysched.cluster.objects import device_objects, objects
+from policysched.plugins.dynamic_resources import allocation_errors, allocator, selector_cache
+
+MAX_ALTERNATIVES = 8
+"""`FirstAvailableDeviceRequestMaxSize` of the API; the first alternative scores as much."""
+
+_encoder = msgspec.msgpack.Encoder(order="deterministic")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class SearchSettings:
+    """What all searches of a plugin share.
+
+    Attributes:
+        selectors: compiled selectors, with their answers.
+        clock: measures `timeout_seconds`.
+        timeout_seconds: how long a search for one node may take; 0 for any time.
+    """
+
+    selectors: selector_cache.SelectorCache
+    clock: clocks.Clock
+    timeout_seconds: float
+
+
+class ClaimSearch:
+    """Searches devices for some claims, on one node after the other.
+
+    Attributes:
+        kind: what distinguishes these claims for the search from those of other pods.
+    """
+
+    def __init__(
+        self,
+        claims: Sequence[device_objects.ResourceClaim],
+        devices: cluster_devices.ClusterDevices,
+        settings: SearchSettings,
+    ) -> None:
+        """Search devices for `claims`, which have none, among `devices`."""
+        self._claims = claims
+        self._devices = devices
+        self._settings = settings
+        self.kind: Hashable = _encoder.encode([claim.spec for claim in claims])
+
+    def allocate(
+        self, node: objects.Node, pools: node_pools.PoolSet
+    ) -> list[device_objects.AllocationResult] | None:
+        """Return an allocation for each claim; None if the node lacks devices for them.
+
+        Raises:
+            AllocationError: a claim, a class or a slice cannot be processed, on whichever node.
+            InvalidPoolsError: the node lacks devices, but has pools that are invalid.
+        """
+        if pools.error:
+            raise allocation_errors.AllocationError(f"gather pool information: {pools.error}")
+        seconds = self._settings.timeout_seconds
+        monotonic = self._settings.clock.monotonic_seconds
+        end_seconds = monotonic() + seconds if seconds else float("inf")
+        own = allocator.Allocator(
+            self._devices, self._settings.selectors, lambda: monotonic() > end_seconds
+        )
+        try:
+            return own.allocate(node, pools.pools, self._claims)
+        except allocation_errors.AllocationTimeoutError:
+            text = f"node {node.name}: timed out trying to allocate devices"
+            raise allocation_errors.AllocationError(text) from None
+
+    def score(self, allocations: Sequence[device_objects.AllocationResult]) -> int:
+        """Return the sum of `score_alternatives` of the claims with these allocations."""
+        return sum(map(score_alternatives, self._claims, allocations))
+
+
+def score_alternatives(
+    claim: device_objects.ResourceClaim, allocation: device_objects.AllocationResult
+) -> int:
+    """Return the sum of what the chosen alternatives of a claim are worth: the first ones more.
+
+    Source: `framework/plugins/dynamicresources/dynamicresources.go`, computeScore.
+    """
+    chosen = {result.request for result in allocation.devices.results}
+    return sum(
+        MAX_ALTERNATIVES - i
+        for request in claim.spec.devices.requests
+        if request.exactly is None
+        for i, each in enumerate(request.first_available)
+        if f"{request.name}/{each.name}" in chosen
+    )
