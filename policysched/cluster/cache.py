@@ -82,7 +82,15 @@ class Cache:
         """
         at = self._clock.now() if now is None else now
         placed = self._placed
-        seen = snapshot.Snapshot(self.nodes, self.counts, self.metrics, at, placed, self.nominated)
+        seen = snapshot.Snapshot(
+            self.nodes,
+            self.counts,
+            self.metrics,
+            at,
+            placed,
+            self.nominated,
+            devices=self.devices,
+        )
         if now is None:
             self._follow_clock(seen.now_seconds)
         placed.recent.expire_placements(seen.now_seconds)

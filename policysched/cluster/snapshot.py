@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from policysched.cluster.columns import columns, label_column
 from policysched.cluster.counters import placed_pods, pod_counts
+from policysched.cluster.devices import cluster_devices
 from policysched.cluster.metrics import metric_table, metric_windows
 from policysched.cluster.objects import objects, selectors
 from policysched.cluster.pods import nominated_pods, pod_shape
@@ -34,9 +35,10 @@ class Snapshot:
         storage: volumes, claims, classes and CSI objects, and pods with volumes by row.
         placed: all placed and assumed pods, by row.
         nominated: pending pods that are nominated to a node.
+        devices: slices, classes and claims of devices.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the parts of the state
         self,
         nodes: columns.NodeColumns,
         counts: pod_counts.PodCounts,
@@ -44,6 +46,8 @@ class Snapshot:
         now: datetime.datetime,
         placed: placed_pods.PlacedPods | None = None,
         nominated: nominated_pods.NominatedPods | None = None,
+        *,
+        devices: cluster_devices.ClusterDevices | None = None,
     ) -> None:
         """View the given state at the time `now`; omitted parts are empty."""
         self.nodes = nodes
@@ -59,6 +63,7 @@ class Snapshot:
         self.placed = placed
         self.storage = placed.storage
         self.nominated = nominated_pods.NominatedPods() if nominated is None else nominated
+        self.devices = cluster_devices.ClusterDevices() if devices is None else devices
 
     def is_claim_used(self, namespace: str, claim_name: str) -> bool:
         """Return whether a pod on a live row uses the claim (`IsPVCUsedByPods`)."""

@@ -10,7 +10,12 @@ from typing import Any, Protocol
 
 from policysched import clock as clocks
 from policysched.cluster.devices import cluster_devices
-from policysched.cluster.objects import device_objects, disruption_budgets, storage_objects
+from policysched.cluster.objects import (
+    device_objects,
+    disruption_budgets,
+    objects,
+    storage_objects,
+)
 from policysched.cluster.pods import owner_selectors, pod_shape
 from policysched.cluster.storage import storage as storages
 from policysched.framework import preemptions
@@ -124,31 +129,55 @@ class ClaimWriter(Protocol):
         """Remove the reservation of a pod from a claim, whatever its version."""
         ...
 
+    async def create(
+        self, claim: device_objects.ResourceClaim, name_prefix: str
+    ) -> device_objects.ResourceClaim | WriteError:
+        """Create a claim with a new name that begins so; return it."""
+        ...
+
+    async def delete(self, claim: device_objects.ResourceClaim) -> WriteError | None:
+        """Delete a claim, whatever its version."""
+        ...
+
+    async def write_extended_resource_status(
+        self, pod: pod_shape.PodInfo, status: objects.PodExtendedResourceClaimStatus
+    ) -> WriteError | None:
+        """Write into the status of a pod which claim serves its extended resources."""
+        ...
+
 
 class NoClaimWriter:
     """Stands where there is no API server: nothing is read or written."""
 
-    async def read(
-        self, claim: device_objects.ResourceClaim
-    ) -> device_objects.ResourceClaim | WriteError:
+    async def read(self, claim: device_objects.ResourceClaim) -> WriteError:
         """Refuse."""
         return WriteError("there is no API server")
 
-    async def write_finalizers(
-        self, claim: device_objects.ResourceClaim
-    ) -> device_objects.ResourceClaim | WriteError:
+    async def write_finalizers(self, claim: device_objects.ResourceClaim) -> WriteError:
         """Refuse."""
         return WriteError("there is no API server")
 
-    async def write_status(
-        self, claim: device_objects.ResourceClaim
-    ) -> device_objects.ResourceClaim | WriteError:
+    async def write_status(self, claim: device_objects.ResourceClaim) -> WriteError:
         """Refuse."""
         return WriteError("there is no API server")
 
     async def unreserve(
         self, claim: device_objects.ResourceClaim, pod: pod_shape.PodInfo
-    ) -> WriteError | None:
+    ) -> WriteError:
+        """Refuse."""
+        return WriteError("there is no API server")
+
+    async def create(self, claim: device_objects.ResourceClaim, name_prefix: str) -> WriteError:
+        """Refuse."""
+        return WriteError("there is no API server")
+
+    async def delete(self, claim: device_objects.ResourceClaim) -> WriteError:
+        """Refuse."""
+        return WriteError("there is no API server")
+
+    async def write_extended_resource_status(
+        self, pod: pod_shape.PodInfo, status: objects.PodExtendedResourceClaimStatus
+    ) -> WriteError:
         """Refuse."""
         return WriteError("there is no API server")
 

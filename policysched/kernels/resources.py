@@ -78,12 +78,14 @@ def write_fit_codes(
     allowed_pods: cython.longlong[::1],
     ids: cython.Py_ssize_t[::1],
     wanted: cython.longlong[::1],
+    by_class: cython.uchar[::1],
     out: cython.int[::1],
 ) -> None:
     """Write int32 codes: 0 if the pod fits, else a sum of bits.
 
     Bit 0: the node has no free pod slot. Bit 1: an empty node would be too small as well. Bit
-    2 + i: resource i of `ids` is short; bit 22 stands for all resources from number 20 on.
+    2 + i: resource i of `ids` is short; bit 22 stands for all resources from number 20 on. If
+    `by_class` of a resource is 1, device classes provide it on nodes that have none of it.
     """
     i: cython.Py_ssize_t
     k: cython.Py_ssize_t
@@ -94,6 +96,8 @@ def write_fit_codes(
             row = rows[i]
             code = 1 if pod_count[row] + 1 > allowed_pods[row] else 0
             for k in range(ids.shape[0]):
+                if by_class[k] and allocatable[row, ids[k]] == 0:
+                    continue
                 if wanted[k] > allocatable[row, ids[k]] - requested[row, ids[k]]:
                     code |= 4 << (k if k < 20 else 20)
                     if wanted[k] > allocatable[row, ids[k]]:

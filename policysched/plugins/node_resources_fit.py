@@ -15,9 +15,10 @@ import numpy.typing as npt
 from policysched import amounts
 from policysched.cluster import snapshot
 from policysched.cluster.columns import columns
-from policysched.cluster.objects import objects
+from policysched.cluster.devices import classes
+from policysched.cluster.objects import device_objects, objects
 from policysched.cluster.pods import pod_requests, pod_shape
-from policysched.framework import cycle_state, events, interface, status
+from policysched.framework import cycle_state, events, handles, interface, status
 from policysched.kernels import resources
 from policysched.plugins import arguments, names
 from policysched.plugins.kernels import allocation, row_writer
@@ -31,12 +32,20 @@ _NATIVE = (pod_requests.CPU, pod_requests.MEMORY, pod_requests.EPHEMERAL_STORAGE
 
 @dataclasses.dataclass(frozen=True)
 class _ComparedRequests:
-    """The requests of one shape that Filter compares: r resources, in the order of the reasons."""
+    """The requests of one shape that Filter compares: r resources, in the order of the reasons.
+
+    Attributes:
+        ids: intp (r,), the columns of the resources.
+        amounts: int64 (r,), the requested amounts.
+        by_class: uint8 (r,), 1 for resources that device classes provide.
+        reasons: the reasons of rejections.
+    """
 
     plugin: NodeResourcesFit
     shape: pod_shape.PodShape
     ids: npt.NDArray[np.intp]
     amounts: columns.IntArray
+    by_class: npt.NDArray[np.uint8]
     reasons: tuple[str, ...]
 
     def write(
@@ -52,6 +61,7 @@ class _ComparedRequests:
             nodes.allowed_pods,
             self.ids,
             self.amounts,
+            self.by_class,
             out,
         )
 
@@ -86,7 +96,8 @@ class _ComparedRequests:
         is_short = [bool(code >> bit & 1) for bit in range(resources.FIRST_RESOURCE_BIT, 31)]
         if code & resources.MORE_SHORT:
             free = nodes.allocatable[row, self.ids] - nodes.requested[row, self.ids]
-            is_short = (self.amounts > free).tolist()
+            has_none = nodes.allocatable[row, self.ids] == 0
+            is_short = ((self.amounts > free) & ~(has_none & self.by_class.astype(bool))).tolist()
         reasons = [r for r, short in zip(self.reasons, is_short, strict=False) if short]
         return [TOO_MANY_PODS, *reasons] if code & resources.NO_POD_SLOT else reasons
 
@@ -94,7 +105,8 @@ class _ComparedRequests:
 class NodeResourcesFit:
     """Rejects nodes without enough free resources, and scores utilisation including the pod.
 
-    Extended resources that device classes provide (DRA) are compared like all others.
+    Extended resources that device classes provide are left to DynamicResources on nodes that have
+    no device plugin for them. Scores do not count them there.
     """
 
     name = names.NODE_RESOURCES_FIT
@@ -106,8 +118,10 @@ class NodeResourcesFit:
         resources: Sequence[tuple[str, int]] = resource_arguments.DEFAULT_RESOURCES,
         ignored_resources: frozenset[str] = frozenset(),
         ignored_groups: frozenset[str] = frozenset(),
+        device_classes: classes.DeviceClasses | None = None,
     ) -> None:
         """Score `resources` (name, weight); Filter skips the ignored extended resources."""
+        self._classes = classes.DeviceClasses() if device_classes is None else device_classes
         self._strategy = strategy
         self._resources = tuple(resources)
         self._ignored_resources = ignored_resources
@@ -115,7 +129,7 @@ class NodeResourcesFit:
         self._lacks_pod_slots: dict[Hashable, bool] = {}
 
     @classmethod
-    def from_args(cls, args: arguments.Arguments) -> NodeResourcesFit:
+    def from_args(cls, args: arguments.Arguments, handle: handles.Handle) -> NodeResourcesFit:
         """Create the plugin from `NodeResourcesFitArgs`."""
         given = arguments.decode_arguments(args, resource_arguments.NodeResourcesFitArgs)
         return cls(
@@ -123,6 +137,7 @@ class NodeResourcesFit:
             resource_arguments.get_weighted_resources(given.scoring_strategy.resources),
             resource_arguments.get_ignored_resources(given.ignored_resources),
             resource_arguments.get_ignored_resource_groups(given.ignored_resource_groups),
+            handle.devices.classes,
         )
 
     def answer_key(self, shape: pod_shape.PodShape) -> Hashable:
@@ -152,6 +167,7 @@ class NodeResourcesFit:
             pod.shape,
             np.array([snap.nodes.get_resource_column_index(r) for r in wanted], np.intp),
             np.array([pod.shape.requests.amounts[r] for r in wanted], np.int64),
+            np.array([self._is_provided_by_class(r) for r in wanted], np.uint8),
             tuple(f"Insufficient {r}" for r in wanted),
         )
 
@@ -180,6 +196,10 @@ class NodeResourcesFit:
         native = [r for r in _NATIVE if r in requested]
         others = sorted(requested.difference(_NATIVE))
         return native + [r for r in others if not self._is_ignored_resource(r)]
+
+    def _is_provided_by_class(self, resource: str) -> bool:
+        is_native = resource in _NATIVE
+        return not is_native and self._classes.find_class_of_resource(resource) is not None
 
     def _is_ignored_resource(self, resource: str) -> bool:
         if not pod_requests.is_extended_resource(resource):
@@ -232,6 +252,11 @@ class NodeResourcesFit:
             event_hints.make_event_registration(
                 events.EventResource.NODE, node, self._after_node_change
             ),
+            event_hints.make_event_registration(
+                events.EventResource.DEVICE_CLASS,
+                events.ActionType.ADD | events.ActionType.UPDATE,
+                self._after_class_change,
+            ),
         )
 
     def record_too_many_pods(
@@ -275,17 +300,36 @@ class NodeResourcesFit:
             return events.QueueingHint.SKIP
         wanted = self._select_compared_resources(pod.shape)
         amounts = pod.shape.requests.amounts
+        by_class = [r for r in wanted if self._is_left_to_class(new, r)]
         large_enough = _get_allocatable(new, _PODS) >= 1 and all(
-            amounts[r] <= _get_allocatable(new, r) for r in wanted
+            amounts[r] <= _get_allocatable(new, r) for r in wanted if r not in by_class
         )
         if not large_enough:
             return events.QueueingHint.SKIP
-        if not isinstance(old, objects.Node):
+        if not isinstance(old, objects.Node) or by_class:
             return events.QueueingHint.QUEUE
         compared = (_PODS, *wanted)
         return event_hints.choose_queueing_hint(
             any(_get_allocatable(new, r) > _get_allocatable(old, r) for r in compared)
         )
+
+    def _is_left_to_class(self, node: objects.Node, resource: str) -> bool:
+        return not _get_allocatable(node, resource) and self._is_provided_by_class(resource)
+
+    def _after_class_change(
+        self, pod: pod_shape.PodInfo, old: events.ClusterObject, new: events.ClusterObject
+    ) -> events.QueueingHint:
+        """Queue if the class now provides a resource that the pod requests."""
+        if not isinstance(new, device_objects.DeviceClass):
+            return events.QueueingHint.SKIP
+        name = new.spec.extended_resource_name
+        provided = {name}
+        if not isinstance(old, device_objects.DeviceClass):
+            provided.add(classes.IMPLICIT_PREFIX + new.metadata.name)
+        elif (old.spec.extended_resource_name or "") == (name or ""):
+            return events.QueueingHint.SKIP
+        requested = pod.shape.requests.amounts
+        return event_hints.choose_queueing_hint(any(each in requested for each in provided))
 
 
 def _get_allocatable(node: objects.Node, resource: str) -> int:

@@ -175,9 +175,7 @@ _BUILT_IN: dict[str, PluginFactory] = {
     names.NODE_RESOURCES_BALANCED_ALLOCATION: _make_factory_with_args(
         node_resources_balanced_allocation.NodeResourcesBalancedAllocation.from_args
     ),
-    names.NODE_RESOURCES_FIT: _make_factory_with_args(
-        node_resources_fit.NodeResourcesFit.from_args
-    ),
+    names.NODE_RESOURCES_FIT: node_resources_fit.NodeResourcesFit.from_args,
     names.NODE_UNSCHEDULABLE: _make_factory_without_args(node_unschedulable.NodeUnschedulable),
     names.NODE_VOLUME_LIMITS: _make_factory_without_args(node_volume_limits.NodeVolumeLimits),
     names.POD_GROUPS: _make_factory_without_args(pod_groups.PodGroups),

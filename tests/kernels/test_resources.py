@@ -117,7 +117,8 @@ def test_fit_codes(kernel: Any, free: list[int], pods: int, code: int) -> None:
     """One bit for each resource; 10 are allocatable, or 4 if `free` is below -5."""
     allocatable = _ints([4 if amount < -5 else 10 for amount in free])
     args = (allocatable, allocatable - free, _ints(pods), _ints(1), np.arange(2), _ints(5, 5))
-    assert _write(kernel, "write_fit_codes", 1, *args) == [code]
+    by_class = np.zeros(2, np.uint8)
+    assert _write(kernel, "write_fit_codes", 1, *args, by_class) == [code]
 
 
 @both_ways_of
@@ -127,7 +128,18 @@ def test_resources_beyond_the_twentieth_share_a_bit(kernel: Any) -> None:
     requested = np.zeros((3, 25), np.int64)
     requested[[0, 1, 2], [19, 20, 24]] = 9
     args = (allocatable, requested, _ints(0, 0, 0), _ints(9, 9, 9), np.arange(25), wanted)
-    assert _write(kernel, "write_fit_codes", 3, *args) == [1 << 21, 1 << 22, 1 << 22]
+    by_class = np.zeros(25, np.uint8)
+    assert _write(kernel, "write_fit_codes", 3, *args, by_class) == [1 << 21, 1 << 22, 1 << 22]
+
+
+@both_ways_of
+def test_what_classes_provide_is_compared_where_a_device_plugin_has_some(kernel: Any) -> None:
+    """Rows 0 and 1 have none of the resource; a class provides it for the second call only."""
+    allocatable = _ints([0], [0], [2])
+    args = (allocatable, _ints([0], [1], [0]), _ints(0, 0, 0), _ints(9, 9, 9), np.arange(1))
+    for by_class, codes in ((0, [0b110] * 3), (1, [0, 0, 0b110])):
+        flags = np.full(1, by_class, np.uint8)
+        assert _write(kernel, "write_fit_codes", 3, *args, _ints(3), flags) == codes
 
 
 @both_ways_of
@@ -151,10 +163,11 @@ def test_compiled_and_interpreted_kernels_agree(data: st.DataObject, count: int,
     ids = np.array(data.draw(st.permutations(range(5)))[:count])
     allocatable, requested, defaults = draw((size, 5)), draw((size, 5)), draw((size, 2))
     wanted, weights = draw(count), draw(count, st.integers(1, 100))
+    flags = data.draw(hnp.arrays(np.uint8, count, elements=st.integers(0, 1)))
     table = allocation.broken_line([(0, 0), (30, 20), (100, 100)])
     scored = (allocatable, requested, defaults, ids, wanted, weights)
     calls: list[tuple[Any, ...]] = [
-        ("write_fit_codes", allocatable, requested, draw(size), draw(size), ids, wanted),
+        ("write_fit_codes", allocatable, requested, draw(size), draw(size), ids, wanted, flags),
         ("write_utilization_points", *scored, True),
         ("write_utilization_points", *scored, False),
         ("write_capacity_ratio_points", *scored, table),

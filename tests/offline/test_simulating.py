@@ -88,7 +88,7 @@ def _cluster(*pods: builders.PodBuilder) -> offline_cluster.OfflineCluster:
 def _simulate(
     cluster: offline_cluster.OfflineCluster, *plugins: interface.Plugin
 ) -> list[simulating.SimulatedPlacement]:
-    fit = node_resources_fit.NodeResourcesFit.from_args({})
+    fit = node_resources_fit.NodeResourcesFit()
     made = profile.Profile("p", (priority_sort.PrioritySort(), fit, *plugins), {})
     choice = profile_choice.ProfileChoice({"p": runtime.Framework(made, None)})
     return list(simulating.simulate_placements(cluster, choice))

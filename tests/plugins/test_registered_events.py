@@ -31,6 +31,7 @@ KUBE_SCHEDULER: dict[str, dict[events.EventResource, tuple[events.ActionType, ..
         NODE: (Action.ADD, Action.UPDATE_NODE_ALLOCATABLE),
         PLACED: (Action.DELETE, Action.UPDATE_POD_SCALE_DOWN),
         OWN: (Action.UPDATE_POD_SCALE_DOWN,),
+        Resource.DEVICE_CLASS: (Action.ADD, *UPDATES),
     },
     names.POD_TOPOLOGY_SPREAD: {
         NODE: (Action.ADD, Action.DELETE, Action.UPDATE_NODE_LABEL, Action.UPDATE_NODE_TAINT),

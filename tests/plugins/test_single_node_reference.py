@@ -11,7 +11,7 @@ import hypothesis.strategies as st
 
 from policysched.cluster.objects import objects
 from policysched.cluster.pods import pod_shape
-from policysched.framework import interface
+from policysched.framework import handles, interface
 from policysched.plugins import (
     image_locality,
     node_ports,
@@ -77,7 +77,8 @@ def fit_checks(draw: st.DrawFn, pod: pod_shape.PodInfo) -> list[Check]:
             "ignoredResources": ignored,
             "ignoredResourceGroups": groups,
             "scoringStrategy": scoring,
-        }
+        },
+        handles.Handle(),
     )
     return [
         _check(

@@ -40,6 +40,7 @@ class ResourceClaims:
         self._observed: dict[ClaimKey, Claim] = {}
         self._assumed: dict[ClaimKey, Claim] = {}
         self._in_flight: dict[str, device_objects.AllocationResult] = {}
+        self._extended: dict[str, ClaimKey] = {}
 
     def __iter__(self) -> Iterator[Claim]:
         """Iterate over the observed claims; they must not change during the iteration."""
@@ -49,6 +50,11 @@ class ResourceClaims:
         """Return the assumed or else the observed version of a claim, or None."""
         key = (namespace, name)
         return self._assumed.get(key) or self._observed.get(key)
+
+    def find_extended_resource_claim(self, pod_uid: str) -> Claim | None:
+        """Return the claim that was made for extended resources of a pod, or None."""
+        key = self._extended.get(pod_uid)
+        return None if key is None else self.get(*key)
 
     # --- what the watch shows ---------------------------------------------------------------------
 
@@ -112,8 +118,8 @@ class ResourceClaims:
         if allocation is None:
             return
         self.end_allocation(item)
-        newest = self.get(*_make_key(item))
-        if newest is not None and newest.allocation is None:
+        newest = self.get(*_make_key(item)) or item
+        if newest.allocation is None:
             status = msgspec.structs.replace(newest.status, allocation=allocation)
             self.on_change(msgspec.structs.replace(newest, status=status), newest)
 
@@ -124,8 +130,18 @@ class ResourceClaims:
     def _note_change(self, old: Claim | None, new: Claim | None) -> None:
         newest = new or old
         if newest is not None:
+            self._index_extended(newest, exists=new is not None)
             self._count_devices(newest.metadata.uid, None if new is None else new.allocation)
         self.on_change(old, new)
+
+    def _index_extended(self, item: Claim, *, exists: bool) -> None:
+        if item.metadata.annotations.get(device_objects.EXTENDED_RESOURCE_CLAIM) != "true":
+            return
+        for owner in item.metadata.owner_references:
+            if owner.controller and exists:
+                self._extended[owner.uid] = _make_key(item)
+            elif owner.controller and self._extended.get(owner.uid) == _make_key(item):
+                del self._extended[owner.uid]
 
     def _count_devices(self, uid: str, allocation: device_objects.AllocationResult | None) -> None:
         if uid not in self._in_flight:

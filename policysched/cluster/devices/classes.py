@@ -19,13 +19,14 @@ class DeviceClasses:
 
     Attributes:
         generation: a number that increases with every change, to validate cached results.
+        resource_generation: the same, for changes of the extended resources that classes provide.
     """
 
     def __init__(self, items: Iterable[device_objects.DeviceClass] = ()) -> None:
         """Start with some classes."""
-        self.generation = 0
+        self.generation = self.resource_generation = 0
         self._classes: dict[str, device_objects.DeviceClass] = {}
-        self._by_resource: dict[str, device_objects.DeviceClass] | None = None
+        self._by_resource: dict[str, str] | None = None
         for each in items:
             self.set(each)
 
@@ -41,14 +42,14 @@ class DeviceClasses:
         """Add or replace a class; return its previous version, or None."""
         old = self._classes.get(item.metadata.name)
         self._classes[item.metadata.name] = item
-        self._note_change()
+        self._note_change(old, item)
         return old
 
     def remove(self, name: str) -> device_objects.DeviceClass | None:
         """Remove a class; return its last version, or None if it is unknown."""
         old = self._classes.pop(name, None)
         if old is not None:
-            self._note_change()
+            self._note_change(old, None)
         return old
 
     def find_class_of_resource(self, resource: str) -> device_objects.DeviceClass | None:
@@ -60,16 +61,28 @@ class DeviceClasses:
             return self._classes.get(resource.removeprefix(IMPLICIT_PREFIX))
         if self._by_resource is None:
             self._by_resource = self._index_by_resource()
-        return self._by_resource.get(resource)
+        name = self._by_resource.get(resource)
+        return None if name is None else self._classes[name]
 
-    def _index_by_resource(self) -> dict[str, device_objects.DeviceClass]:
-        found: dict[str, device_objects.DeviceClass] = {}
+    def _index_by_resource(self) -> dict[str, str]:
+        found: dict[str, str] = {}
         by_name = sorted(self, key=lambda each: each.metadata.name, reverse=True)
         for each in sorted(by_name, key=lambda each: each.metadata.creation_timestamp or ""):
             if each.spec.extended_resource_name:
-                found[each.spec.extended_resource_name] = each
+                found[each.spec.extended_resource_name] = each.metadata.name
         return found
 
-    def _note_change(self) -> None:
+    def _note_change(
+        self, old: device_objects.DeviceClass | None, new: device_objects.DeviceClass | None
+    ) -> None:
         self.generation += 1
-        self._by_resource = None
+        if _get_provision(old) != _get_provision(new):
+            self.resource_generation += 1
+            self._by_resource = None
+
+
+def _get_provision(item: device_objects.DeviceClass | None) -> tuple[str | None, ...] | None:
+    """Return what decides which extended resources a class provides; None without a class."""
+    if item is None:
+        return None
+    return item.spec.extended_resource_name, item.metadata.creation_timestamp

@@ -19,6 +19,8 @@ ALL = "All"
 FROM_CLASS = "FromClass"
 FROM_CLAIM = "FromClaim"
 """Values of `source` of a configuration."""
+EXTENDED_RESOURCE_CLAIM: Final = "resource.kubernetes.io/extended-resource-claim"
+"""The annotation of claims that were made for extended resources; its value is `true`."""
 DELETE_PROTECTION: Final = "resource.kubernetes.io/delete-protection"
 """The finalizer of allocated claims."""
 

@@ -106,7 +106,7 @@ class ShapeAnswersCache:
         self._kept: OrderedDict[tuple[int, str, Tolerations], ShapeAnswers] = OrderedDict()
         self._alike: OrderedDict[tuple[bytes, str, Tolerations], ShapeAnswers] = OrderedDict()
         self._by_key: weakref.WeakValueDictionary[Hashable, Any] = weakref.WeakValueDictionary()
-        self._stamp = (0, 0)
+        self._stamp = (0, 0, 0)
         self._latest = datetime.datetime.min.replace(tzinfo=datetime.UTC)
 
     def forget(self) -> None:
@@ -123,7 +123,11 @@ class ShapeAnswersCache:
         A shape leaves the node's name out, so that placed and waiting pods share it; answers for a
         pod that names its node are kept apart.
         """
-        stamp = (snap.counts.namespaces_generation, len(snap.nodes.resources))
+        stamp = (
+            snap.counts.namespaces_generation,
+            len(snap.nodes.resources),
+            snap.devices.classes.resource_generation,
+        )
         if stamp != self._stamp or snap.now < self._latest:
             self.forget()  # set back, a clock may undo whatever has begun or ended by it
             self._stamp = stamp

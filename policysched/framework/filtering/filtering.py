@@ -54,7 +54,7 @@ class FilterRunner:
             if result is interface.SKIP_FILTER or result.status.is_skip:
                 outcome.skipped.add(number)
             elif not outcome.add(plugin.name, result):
-                outcome.unasked = frozenset(p.name for n, p in plan.pre_filters if n > number)
+                outcome.unasked = frozenset(p.name for n, p in self._pre_filters if n > number)
                 break
         return outcome
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
-from typing import TypeAlias
+from collections.abc import Callable, Hashable
+from typing import ClassVar, TypeAlias
 
 import numpy as np
 
@@ -64,6 +64,14 @@ class Scorer:
         return self.compares and hasattr(self.plugin, "by_domain")
 
     @property
+    def is_always_shown(self) -> bool:
+        """Whether tables show the plugin for pods to which it does not apply.
+
+        They show plugins that kube-scheduler asks about every pod, and no rules of policies.
+        """
+        return not self.has_pre_score and self.score_name == self.plugin.name
+
+    @property
     def units_per_point(self) -> int:
         """How many units of a final score make a point."""
         return units_per_point(self.plugin)
@@ -72,6 +80,45 @@ class Scorer:
     def highest(self) -> int:
         """The highest final score, in units."""
         return interface.MAX_NODE_SCORE * self.units_per_point
+
+
+class NoScore:
+    """Stands for a plugin that does not apply to a pod: 0 on every node, in tables too."""
+
+    reads: ClassVar = interface.Reads.NODE
+    """It reads nothing, but a plugin that names nothing would be asked in every cycle."""
+
+    def __init__(self, name: str) -> None:
+        """Take the place of a plugin of this name."""
+        self.name = name
+
+    def score(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
+    ) -> columns.IntArray:
+        """Return int64 (n,): zeros."""
+        del state, pod
+        return np.zeros(len(nodes), np.int64)
+
+    def answer_key(self, shape: pod_shape.PodShape) -> Hashable:
+        """Return None as the key, because all pods get the same scores."""
+        del shape
+        return None
+
+
+def make_no_scorer(scorer: Scorer) -> Scorer:
+    """Return what takes the place of a plugin that does not apply to a pod."""
+    return Scorer(
+        number=scorer.number,
+        plugin=NoScore(scorer.plugin.name),
+        score_name=scorer.score_name,
+        factor=scorer.factor,
+        keeps=True,
+        is_prepared=True,
+        normalizes=False,
+        has_pre_score=False,
+        is_third_party=False,
+        at_once=None,
+    )
 
 
 def score_name(plugin: interface.Plugin) -> str:

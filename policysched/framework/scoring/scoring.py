@@ -95,7 +95,11 @@ class ScoreRunner:
 
         def acting(left_out: frozenset[int]) -> Sequence[scorers.Scorer]:
             every = cycle.snap.view_all_rows()
-            asked = (s for s in self._scorers if s.number not in left_out)
+            asked = (
+                s if s.number not in left_out else scorers.make_no_scorer(s)
+                for s in self._scorers
+                if s.number not in left_out or s.is_always_shown
+            )
             return [
                 s
                 for s in asked

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from policysched.cluster.objects import device_objects
+from policysched.cluster.objects import device_objects, objects
 from policysched.cluster.pods import pod_shape
 from policysched.framework import handles
 from policysched.kube import errors
@@ -21,6 +21,8 @@ from policysched.kube.reading import decoding
 from policysched.kube.writing import paths
 
 WRITE_POLICY = client.CallRetryPolicy(timeout_seconds=15.0, max_attempts=5)
+CREATE_POLICY = client.CallRetryPolicy(timeout_seconds=15.0, max_attempts=1)
+"""A creation that is repeated after its answer was lost would create a second claim."""
 
 _encoder = msgspec.json.Encoder()
 
@@ -72,21 +74,84 @@ class ApiClaimWriter:
         answer = await self._call("PATCH", path, _encoder.encode(body), content_type)
         return answer if isinstance(answer, handles.WriteError) else None
 
+    async def create(
+        self, claim: device_objects.ResourceClaim, name_prefix: str
+    ) -> device_objects.ResourceClaim | handles.WriteError:
+        """Create a claim with a new name that begins so; return it."""
+        meta = claim.metadata
+        body = {
+            "apiVersion": device_objects.API_VERSION,
+            "kind": "ResourceClaim",
+            "metadata": {
+                "generateName": name_prefix,
+                "namespace": meta.namespace,
+                "annotations": meta.annotations,
+                "ownerReferences": meta.owner_references,
+            },
+            "spec": claim.spec,
+        }
+        path = paths.format_resource_claims_path(meta.namespace)
+        return await self._call(
+            "POST", path, _encoder.encode(body), client.JSON, policy=CREATE_POLICY
+        )
+
+    async def delete(self, claim: device_objects.ResourceClaim) -> handles.WriteError | None:
+        """Delete a claim, whatever its version."""
+        body = _encoder.encode({"preconditions": {"uid": claim.metadata.uid}})
+        try:
+            await self._api.send_request(
+                "DELETE",
+                _format_path(claim),
+                body,
+                content_type=client.JSON,
+                policy=WRITE_POLICY,
+            )
+        except errors.NotFoundError:
+            return None
+        except errors.KubeError as error:
+            return _make_write_error(error)
+        return None
+
+    async def write_extended_resource_status(
+        self, pod: pod_shape.PodInfo, status: objects.PodExtendedResourceClaimStatus
+    ) -> handles.WriteError | None:
+        """Write into the status of a pod which claim serves its extended resources."""
+        meta = pod.pod.metadata
+        body = {
+            "metadata": {"uid": meta.uid},
+            "status": {"extendedResourceClaimStatus": status},
+        }
+        try:
+            await self._api.send_request(
+                "PATCH",
+                paths.format_pod_status_path(meta.namespace, meta.name),
+                _encoder.encode(body),
+                content_type=client.MERGE_PATCH,
+                policy=WRITE_POLICY,
+            )
+        except errors.KubeError as error:
+            return _make_write_error(error)
+        return None
+
     async def _call(
-        self, method: str, path: str, body: bytes = b"", content_type: str = ""
+        self,
+        method: str,
+        path: str,
+        body: bytes = b"",
+        content_type: str = client.JSON_PATCH,
+        policy: client.CallRetryPolicy = WRITE_POLICY,
     ) -> device_objects.ResourceClaim | handles.WriteError:
         try:
             answer = await self._api.send_request(
                 method,
                 path,
                 body,
-                content_type=content_type or client.JSON_PATCH,
-                policy=WRITE_POLICY,
+                content_type=content_type,
+                policy=policy,
             )
             return decoding.decode_single_object(answer, device_objects.ResourceClaim)
         except errors.KubeError as error:
-            message = error.message if isinstance(error, errors.ApiError) else str(error)
-            return handles.WriteError(message, isinstance(error, errors.ConflictError))
+            return _make_write_error(error)
 
 
 def _make_patch(claim: device_objects.ResourceClaim, fields: Mapping[str, object]) -> bytes:
@@ -97,6 +162,11 @@ def _make_patch(claim: device_objects.ResourceClaim, fields: Mapping[str, object
     version = claim.metadata.resource_version
     operations.append({"op": "replace", "path": "/metadata/resourceVersion", "value": version})
     return _encoder.encode(operations)
+
+
+def _make_write_error(error: errors.KubeError) -> handles.WriteError:
+    message = error.message if isinstance(error, errors.ApiError) else str(error)
+    return handles.WriteError(message, isinstance(error, errors.ConflictError))
 
 
 def _format_path(claim: device_objects.ResourceClaim) -> str:

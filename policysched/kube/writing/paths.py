@@ -83,8 +83,12 @@ def format_claim_path(namespace: str, name: str) -> str:
 
 def format_resource_claim_path(namespace: str, name: str) -> str:
     """Return the path of a ResourceClaim."""
-    folder = f"/apis/resource.k8s.io/v1/namespaces/{_quote_path_segment(namespace)}"
-    return f"{folder}/resourceclaims/{_quote_path_segment(name)}"
+    return f"{format_resource_claims_path(namespace)}/{_quote_path_segment(name)}"
+
+
+def format_resource_claims_path(namespace: str) -> str:
+    """Return the path of a namespace's ResourceClaims."""
+    return f"/apis/resource.k8s.io/v1/namespaces/{_quote_path_segment(namespace)}/resourceclaims"
 
 
 def _quote_path_segment(name: str) -> str:

@@ -154,5 +154,33 @@ def deallocate(claim: device_objects.ResourceClaim) -> device_objects.ResourceCl
     return msgspec.structs.replace(claim, status=device_objects.ResourceClaimStatus())
 
 
+async def delete_claim(
+    claim: device_objects.ResourceClaim,
+    writer: handles.ClaimWriter,
+    sleep: Callable[[float], Awaitable[None]],
+) -> handles.WriteError | None:
+    """Delete a claim, and before that its finalizer; return why it was not deleted, or None."""
+    for tries_left in reversed(range(MAX_TRIES)):
+        unprotected = await writer.write_finalizers(_remove_finalizer(claim))
+        if isinstance(unprotected, device_objects.ResourceClaim):
+            break
+        if not unprotected.is_conflict or not tries_left:
+            return _prefix_error(f"update resourceclaim {claim.full_name}", unprotected)
+        await sleep(_RETRY_SECONDS)
+        newest = await writer.read(claim)
+        if isinstance(newest, handles.WriteError):
+            return _prefix_error(f"get resourceclaim {claim.full_name}", newest)
+        claim = newest
+    return await writer.delete(claim)
+
+
+def _remove_finalizer(claim: device_objects.ResourceClaim) -> device_objects.ResourceClaim:
+    others = tuple(
+        each for each in claim.metadata.finalizers if each != device_objects.DELETE_PROTECTION
+    )
+    metadata = msgspec.structs.replace(claim.metadata, finalizers=others)
+    return msgspec.structs.replace(claim, metadata=metadata)
+
+
 def _prefix_error(doing: str, error: handles.WriteError) -> handles.WriteError:
     return dataclasses.replace(error, message=f"{doing}: {error.message}")

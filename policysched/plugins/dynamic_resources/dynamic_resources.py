@@ -7,9 +7,7 @@ controller deallocates them.
 
 from __future__ import annotations
 
-import dataclasses
 import functools
-import logging
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar, Final
 
@@ -20,34 +18,41 @@ from policysched import durations
 from policysched.cluster import snapshot
 from policysched.cluster.columns import columns
 from policysched.cluster.devices import node_pools
-from policysched.cluster.objects import device_objects, time_text
+from policysched.cluster.objects import device_objects
 from policysched.cluster.pods import pod_shape
 from policysched.framework import apart, cycle_state, events, handles, interface, status
 from policysched.plugins import arguments, names
 from policysched.plugins.dynamic_resources import (
     allocation_verdicts,
-    binding_conditions,
     claim_availability,
     claim_binding,
     claim_search,
+    claim_variants,
+    device_binding,
+    device_cycle,
+    extended_resources,
     pod_claims,
     queueing_hints,
     selector_cache,
 )
-from policysched.plugins.dynamic_resources.allocation_errors import AllocationError
+from policysched.plugins.dynamic_resources.allocation_errors import (
+    AllocationError,
+    InvalidPoolsError,
+)
 from policysched.plugins.dynamic_resources.allocation_verdicts import AllocationVerdict
-
-_log = logging.getLogger(__name__)
+from policysched.plugins.dynamic_resources.device_cycle import DeviceCycle
 
 NO_DEVICES: Final = "cannot allocate all claims"
 UNAVAILABLE: Final = "resourceclaim not available on the node"
 INVALID_POOLS: Final = "invalid resource pools were encountered"
 NO_CLAIMS: Final = "no new claims to deallocate"
+LEFT_CLAIM: Final = "cannot schedule extended resource claim"
+NO_RESOURCE: Final = "cannot fit resource"
+DELETED: Final = "deletion of ResourceClaim completed"
 DEALLOCATED: Final = "deallocation of ResourceClaim completed"
 STILL_UNSCHEDULABLE: Final = "still not schedulable"
 NOT_FOUND: Final = "not found"
 NO_ALLOCATION: Final = "claim allocation not found for node"
-_POLL_SECONDS: Final = 5.0
 _FILTER_SECONDS: Final = 10.0
 _BINDING_SECONDS: Final = 600.0
 
@@ -57,29 +62,6 @@ class DynamicResourcesArgs(arguments.ArgumentStruct, frozen=True):
 
     filter_timeout: str | None = None
     binding_timeout: str | None = None
-
-
-@dataclasses.dataclass(slots=True)
-class DeviceCycle:
-    """What the plugin knows of a pod in one cycle.
-
-    Attributes:
-        snap: snapshot of the cycle.
-        claims: the claims of the pod; PreBind replaces those that it writes.
-        search: searches devices for those that have none; None if all are allocated.
-        availability: on which nodes the others can be used.
-        verdicts: whether devices were found; None until Filter is asked.
-        allocations: what Reserve has chosen, by index of the claim.
-    """
-
-    snap: snapshot.Snapshot
-    claims: list[device_objects.ResourceClaim]
-    search: claim_search.ClaimSearch | None
-    availability: claim_availability.ClaimAvailability
-    verdicts: allocation_verdicts.KindVerdicts | None = None
-    allocations: dict[int, device_objects.AllocationResult] = dataclasses.field(
-        default_factory=dict
-    )
 
 
 class DynamicResources:
@@ -101,6 +83,7 @@ class DynamicResources:
         self._handle = handle
         self._claims = handle.devices.claims
         self._binding_seconds = binding_seconds
+        self._binding = device_binding.DeviceBinding(handle, binding_seconds)
         self._search_settings = claim_search.SearchSettings(
             selector_cache.SelectorCache(), handle.clock, filter_seconds
         )
@@ -140,9 +123,11 @@ class DynamicResources:
     def applies_to(
         self, state: cycle_state.CycleState, shape: pod_shape.PodShape, snap: snapshot.Snapshot
     ) -> bool:
-        """Return whether the pod has claims."""
+        """Return whether the pod has claims, or requests what device classes can provide."""
         del state, snap
-        return bool(shape.spec.resource_claims)
+        if shape.spec.resource_claims:
+            return True
+        return bool(extended_resources.list_requested_resources(shape))
 
     def pre_filter(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
@@ -152,14 +137,31 @@ class DynamicResources:
             claims = pod_claims.list_pod_claims(pod, self._claims)
         except pod_claims.ClaimNotReadyError as error:
             return interface.PreFilterResult(status.unresolvable(self.name, str(error)))
-        if not claims:
+        extended = self._find_extended_requests(pod)
+        if not claims and extended is None:
             return interface.SKIP_FILTER
         for claim in claims:
             problem = self._find_problem(claim)
             if problem is not None:
                 return interface.PreFilterResult(problem)
-        state.write(self.name, self._make_cycle(claims, snap))
+        state.write(self.name, self._make_cycle(claims, extended, snap))
         return interface.ALL_NODES
+
+    def _find_extended_requests(
+        self, pod: pod_shape.PodInfo
+    ) -> claim_variants.ExtendedRequests | None:
+        """Return the requests for extended resources that device classes provide, or None."""
+        class_names = {}
+        for name in extended_resources.list_requested_resources(pod.shape):
+            provider = self._handle.devices.classes.find_class_of_resource(name)
+            if provider is not None:
+                class_names[name] = provider.metadata.name
+        if not class_names:
+            return None
+        claim = self._claims.find_extended_resource_claim(pod.pod.metadata.uid)
+        if claim is None:
+            claim = extended_resources.make_claim(pod.pod)
+        return claim_variants.ExtendedRequests(claim, pod.shape, class_names)
 
     def _find_problem(self, claim: device_objects.ResourceClaim) -> status.Status | None:
         """Return why no node can be found for a claim, or None."""
@@ -183,71 +185,86 @@ class DynamicResources:
         return None
 
     def _make_cycle(
-        self, claims: list[device_objects.ResourceClaim], snap: snapshot.Snapshot
+        self,
+        claims: list[device_objects.ResourceClaim],
+        extended: claim_variants.ExtendedRequests | None,
+        snap: snapshot.Snapshot,
     ) -> DeviceCycle:
         unallocated = [claim for claim in claims if claim.allocation is None]
-        search = None
-        if unallocated:
-            devices = self._handle.devices
-            search = claim_search.ClaimSearch(unallocated, devices, self._search_settings)
         availability = claim_availability.ClaimAvailability(
             claims, snap.now_seconds, self._binding_seconds
         )
-        return DeviceCycle(snap, claims, search, availability)
+        variants = claim_variants.ClaimVariants(
+            unallocated, self._handle.devices, self._search_settings, extended
+        )
+        all_claims = claims if extended is None else [*claims, extended.claim]
+        return DeviceCycle(snap, all_claims, variants, availability, extended)
 
     def filter(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
     ) -> status.NodeStatuses:
         """Return a status for each of the n nodes.
 
-        Devices for claims without an allocation come first, then the allocated claims.
+        Extended resources come first, then devices for claims without an allocation, and then the
+        allocated claims.
         """
         cycle = state.read(self.name, DeviceCycle)
         answers = status.NodeStatuses.passing(len(nodes))
-        if cycle.search is not None:
-            self._add_verdicts(answers, cycle, cycle.search, nodes)
+        if cycle.extended is not None:
+            if cycle.extended.claim.spec.devices.requests:
+                everywhere = np.ones(len(nodes), np.bool_)
+                return status.NodeStatuses.where(
+                    everywhere, status.unresolvable(self.name, LEFT_CLAIM)
+                )
+            missing = cycle.extended.find_missing(nodes)
+            _add_status(answers, missing, status.unresolvable(self.name, NO_RESOURCE))
+        numbers, variants = cycle.variants.find(nodes)
+        for number in np.unique(numbers).tolist():
+            variant = variants[number]
+            if variant.search is not None:
+                self._add_verdicts(answers, cycle, variant, numbers == number, nodes)
         lost = cycle.availability.find_lost(nodes)
-        if lost.any():
-            answers.ids[lost & (answers.ids == 0)] = len(answers.statuses)
-            answers.statuses.append(status.unresolvable(self.name, UNAVAILABLE))
+        _add_status(answers, lost, status.unresolvable(self.name, UNAVAILABLE))
         return answers
 
     def _add_verdicts(
         self,
         answers: status.NodeStatuses,
         cycle: DeviceCycle,
-        search: claim_search.ClaimSearch,
+        variant: claim_variants.ClaimVariant,
+        concerned: columns.NodeMask,
         nodes: snapshot.NodeView,
     ) -> None:
-        alive = nodes.snapshot.is_alive[nodes.row_numbers]
-        rows = nodes.row_numbers[alive]
-        kept = self._find_verdicts(cycle, search, rows)
-        of_rows = np.zeros(len(nodes), np.int8)
-        sets = self._pools.set_of_row[rows]
-        of_rows[alive] = kept.verdicts[sets]
+        """Add what a search says about some of the n nodes, `concerned` bool (n,)."""
+        asked = concerned & nodes.snapshot.is_alive[nodes.row_numbers]
+        rows = nodes.row_numbers[asked]
+        kept = self._find_verdicts(cycle, variant, rows)
+        sets = np.full(len(nodes), -1, np.intp)
+        sets[asked] = self._pools.set_of_row[rows]
+        verdicts = np.where(asked, kept.verdicts[sets], AllocationVerdict.FITS)
         for verdict, reason in (
             (AllocationVerdict.NO_DEVICES, NO_DEVICES),
             (AllocationVerdict.INVALID_POOLS, INVALID_POOLS),
         ):
-            answers.ids[of_rows == verdict] = len(answers.statuses)
-            answers.statuses.append(status.unresolvable(self.name, reason))
+            rejection = status.unresolvable(self.name, reason)
+            _add_status(answers, verdicts == verdict, rejection)
         for number, text in kept.errors.items():
-            failed = np.zeros(len(nodes), np.bool_)
-            failed[alive] = sets == number
-            answers.ids[failed] = len(answers.statuses)
-            answers.statuses.append(status.Status(status.Code.ERROR, (text,), self.name))
+            failed = status.Status(status.Code.ERROR, (text,), self.name)
+            _add_status(answers, sets == number, failed)
 
     def _find_verdicts(
         self,
         cycle: DeviceCycle,
-        search: claim_search.ClaimSearch,
+        variant: claim_variants.ClaimVariant,
         rows: npt.NDArray[np.intp],
     ) -> allocation_verdicts.KindVerdicts:
         """Return verdicts that are complete for `rows`, intp (n,), of existing nodes."""
-        kept, nodes = cycle.verdicts, cycle.snap.nodes
+        kept, search, nodes = variant.verdicts, variant.search, cycle.snap.nodes
+        if search is None:
+            raise AssertionError("only variants with claims are searched")
         if kept is None:
             self._pools.refresh(nodes)
-            kept = cycle.verdicts = self._verdicts.get(search.kind)
+            kept = variant.verdicts = self._verdicts.get(search.kind)
             kept.drop_outdated(self._pools, self._handle.devices)
         kept.complete(rows, self._pools, nodes.nodes, search)
         return kept
@@ -293,32 +310,34 @@ class DynamicResources:
             if {each.uid for each in claim.status.reserved_for} <= {pod.pod.metadata.uid}:
                 return interface.PostFilterResult(
                     status.unschedulable(self.name, DEALLOCATED),
-                    write=functools.partial(self._deallocate, claim),
+                    write=functools.partial(self._binding.deallocate, claim),
                 )
+        if cycle.extended is not None and not device_cycle.is_in_memory(cycle.extended.claim):
+            return interface.PostFilterResult(
+                status.unschedulable(self.name, DELETED),
+                write=functools.partial(self._binding.delete, cycle.extended.claim),
+            )
         return interface.PostFilterResult(status.unschedulable(self.name, STILL_UNSCHEDULABLE))
-
-    async def _deallocate(self, claim: device_objects.ResourceClaim) -> bool:
-        written = await self._handle.claim_writer.write_status(claim_binding.deallocate(claim))
-        if isinstance(written, handles.WriteError):
-            return False
-        self._claims.assume(written)
-        return True
 
     def score(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
     ) -> columns.IntArray:
         """Return int64 (n,): more for better alternatives; 0 if all claims were allocated."""
+        scores: columns.IntArray = np.zeros(len(nodes), np.int64)
         cycle = state.find(self.name, DeviceCycle)
-        if cycle is None or cycle.search is None:
-            return np.zeros(len(nodes), np.int64)
-        rows = nodes.row_numbers
-        kept = self._find_verdicts(cycle, cycle.search, rows)
+        if cycle is None:
+            return scores
         known = sum(
             claim_search.score_alternatives(claim, claim.allocation)
             for claim in cycle.claims
             if claim.allocation is not None
         )
-        scores: columns.IntArray = kept.scores[self._pools.set_of_row[rows]] + known
+        numbers, variants = cycle.variants.find(nodes)
+        for number in np.unique(numbers).tolist():
+            if variants[number].search is not None:
+                rows = nodes.row_numbers[numbers == number]
+                kept = self._find_verdicts(cycle, variants[number], rows)
+                scores[numbers == number] = kept.scores[self._pools.set_of_row[rows]] + known
         return scores
 
     def normalize_score(
@@ -340,47 +359,47 @@ class DynamicResources:
         """
         del pod
         cycle = state.find(self.name, DeviceCycle)
-        if cycle is None or cycle.search is None:
+        if cycle is None:
             return status.SUCCESS
-        nodes = cycle.snap.nodes
-        row = nodes.row_of[node_name]
+        row = cycle.snap.nodes.row_of[node_name]
+        numbers, variants = cycle.variants.find(cycle.snap.view_rows(np.array([row], np.intp)))
+        variant = variants[numbers[0]]
+        if variant.search is None:
+            return status.SUCCESS
+        found = self._allocate(variant.search, cycle.snap.nodes, row)
+        if isinstance(found, status.Status):
+            return found
+        cycle.mappings = tuple(variant.mappings)
+        indices = [i for i, claim in enumerate(cycle.claims) if claim.allocation is None]
+        # A claim for extended resources that the node does not need is the last one.
+        for i, claim, allocation in zip(indices, variant.claims, found, strict=False):
+            cycle.claims[i] = claim
+            cycle.reserved[i] = device_cycle.ReservedAllocation(claim, allocation)
+            self._claims.start_allocation(claim.metadata.uid, allocation)
+        return status.SUCCESS
+
+    def _allocate(
+        self, search: claim_search.ClaimSearch, nodes: columns.NodeColumns, row: int
+    ) -> list[device_objects.AllocationResult] | status.Status:
         self._pools.refresh(nodes)
-        pools = self._pools.sets[self._pools.set_of_row[row]]
         node = nodes.nodes[row]
+        pools = self._pools.sets[self._pools.set_of_row[row]]
         try:
-            found = None if node is None else cycle.search.allocate(node, pools)
-        except AllocationError as error:
+            found = None if node is None else search.allocate(node, pools)
+        except (AllocationError, InvalidPoolsError) as error:
             return status.Status(status.Code.ERROR, (str(error),), self.name)
         if found is None:
             return status.Status(status.Code.ERROR, (NO_ALLOCATION,), self.name)
-        unallocated = [i for i, claim in enumerate(cycle.claims) if claim.allocation is None]
-        for i, allocation in zip(unallocated, found, strict=True):
-            cycle.allocations[i] = allocation
-            self._claims.start_allocation(cycle.claims[i].metadata.uid, allocation)
-        return status.SUCCESS
+        return found
 
     def unreserve(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node_name: str
     ) -> None:
-        """Give back the devices that were not written, and the reservations that were.
-
-        Written allocations stay. The next attempt uses them, or PostFilter removes them.
-        """
+        """Give back the devices that were not written, and the reservations that were."""
         del node_name
         cycle = state.find(self.name, DeviceCycle)
-        for i, claim in enumerate([] if cycle is None else cycle.claims):
-            if cycle is not None and i in cycle.allocations:
-                self._claims.give_up_allocation(claim)
-            if claim.allocation is not None and pod_claims.is_reserved_for(claim, pod):
-                self._handle.start_task(self._withdraw_reservation(claim, pod))
-
-    async def _withdraw_reservation(
-        self, claim: device_objects.ResourceClaim, pod: pod_shape.PodInfo
-    ) -> None:
-        refused = await self._handle.claim_writer.unreserve(claim, pod)
-        if refused is not None:
-            # The resource claim controller removes it when the pod has ended.
-            _log.warning("reservation of %s for %s: %s", claim.full_name, pod.key, refused.message)
+        if cycle is not None:
+            self._binding.undo(cycle, pod)
 
     def pre_bind_pre_flight(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node_name: str
@@ -402,30 +421,10 @@ class DynamicResources:
         if cycle is None:
             return status.SUCCESS
         try:
-            for i, claim in enumerate(cycle.claims):
-                if not pod_claims.is_reserved_for(claim, pod):
-                    cycle.claims[i] = await self._bind_claim(claim, pod, cycle.allocations.get(i))
-            if any(map(binding_conditions.has_binding_conditions, cycle.claims)):
-                await self._wait_for_devices(cycle.claims)
+            await self._binding.bind_claims(cycle, pod)
         except claim_binding.ClaimBindingError as error:
             return status.Status(status.Code.ERROR, (str(error),), self.name)
         return status.SUCCESS
-
-    async def _bind_claim(
-        self,
-        claim: device_objects.ResourceClaim,
-        pod: pod_shape.PodInfo,
-        allocation: device_objects.AllocationResult | None,
-    ) -> device_objects.ResourceClaim:
-        """Write a claim; its devices count as allocated from Reserve on, without a gap."""
-        now = time_text.format_rfc3339(self._handle.clock.now())
-        binder = claim_binding.ClaimBinder(
-            pod, self._handle.claim_writer, self._handle.sleep, timestamp=now
-        )
-        written = await binder.bind(claim, allocation)
-        self._claims.assume(written)
-        self._claims.end_allocation(claim)
-        return written
 
     def assume_written(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node_name: str
@@ -433,35 +432,8 @@ class DynamicResources:
         """Take allocations and reservations as written."""
         del node_name
         cycle = state.find(self.name, DeviceCycle)
-        now = time_text.format_rfc3339(self._handle.clock.now())
-        for i, claim in enumerate([] if cycle is None else cycle.claims):
-            allocation = claim.allocation if cycle is None else cycle.allocations.get(i)
-            chosen = allocation or claim.allocation
-            if chosen is not None and not pod_claims.is_reserved_for(claim, pod):
-                self._claims.assume(claim_binding.reserve_claim(claim, chosen, pod, now))
-                self._claims.end_allocation(claim)
-
-    async def _wait_for_devices(self, claims: Sequence[device_objects.ResourceClaim]) -> None:
-        """Poll until the devices of all claims are ready.
-
-        Raises:
-            ClaimBindingError: a device failed, or the time is over.
-        """
-        left_seconds = self._binding_seconds
-        while True:
-            waiting = binding_conditions.find_waiting_claim(claims, self._claims)
-            if waiting is None:
-                return
-            now_seconds = self._handle.clock.now().timestamp()
-            if binding_conditions.has_timed_out(waiting, now_seconds, self._binding_seconds):
-                text = f"device binding timeout: claim={waiting.metadata.name}"
-                raise claim_binding.ClaimBindingError(text)
-            if left_seconds <= 0:
-                raise claim_binding.ClaimBindingError(
-                    "device binding timeout: context deadline exceeded"
-                )
-            await self._handle.sleep(min(_POLL_SECONDS, left_seconds))
-            left_seconds -= _POLL_SECONDS
+        if cycle is not None:
+            self._binding.assume_written(cycle, pod)
 
     # --- for people -------------------------------------------------------------------------------
 
@@ -481,6 +453,16 @@ class DynamicResources:
         else:
             named = [claim for claim in cycle.claims if claim.allocation is None]
         return ", ".join(claim.metadata.name for claim in named)
+
+
+def _add_status(
+    answers: status.NodeStatuses, fails: columns.NodeMask, failed: status.Status
+) -> None:
+    """Give a status to the nodes of a bool (n,) mask that have no failure yet."""
+    fails = fails & (answers.ids == 0)
+    if fails.any():
+        answers.ids[fails] = len(answers.statuses)
+        answers.statuses.append(failed)
 
 
 def _list_class_names(request: device_objects.DeviceRequest) -> list[tuple[str, str]]:

@@ -22,7 +22,7 @@ def test_among_equal_nodes_the_nominated_one_is_chosen(nominated: str, seed: int
     cluster = builders.make_cache(nodes, pods)
     handle = handles.Handle(rng=None if seed is None else random.Random(seed))
     plugins = (
-        node_resources_fit.NodeResourcesFit.from_args({}),
+        node_resources_fit.NodeResourcesFit(),
         default_preemption.DefaultPreemption(handle),
         fakes.Bind(),
     )

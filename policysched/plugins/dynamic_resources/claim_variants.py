@@ -1,0 +1,140 @@
+"""Decide for which claims of a pod devices are searched on each node.
+
+These are the claims that have none, and a claim for extended resources with the requests that fit
+the node: those for which it has no device plugin. Nodes with the same requests share a search.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from policysched.cluster import snapshot
+from policysched.cluster.columns import columns
+from policysched.cluster.devices import cluster_devices
+from policysched.cluster.objects import device_objects, objects
+from policysched.cluster.pods import pod_shape
+from policysched.plugins.dynamic_resources import (
+    allocation_verdicts,
+    claim_search,
+    extended_resources,
+)
+
+
+@dataclasses.dataclass(slots=True)
+class ClaimVariant:
+    """What is searched on some nodes.
+
+    Attributes:
+        claims: the claims for which devices are searched; the one for extended resources is last.
+        search: searches devices for them; None if there are none.
+        mappings: which requests for extended resources serve which containers.
+        verdicts: whether there are devices; None until Filter is asked.
+    """
+
+    claims: Sequence[device_objects.ResourceClaim]
+    search: claim_search.ClaimSearch | None
+    mappings: Sequence[objects.ContainerExtendedResourceRequest] = ()
+    verdicts: allocation_verdicts.KindVerdicts | None = None
+
+
+class ClaimVariants:
+    """The searches for a pod."""
+
+    def __init__(
+        self,
+        unallocated: Sequence[device_objects.ResourceClaim],
+        devices: cluster_devices.ClusterDevices,
+        settings: claim_search.SearchSettings,
+        extended: ExtendedRequests | None = None,
+    ) -> None:
+        """Search devices for `unallocated` claims, and for extended resources if there are any."""
+        self._unallocated = unallocated
+        self._devices = devices
+        self._settings = settings
+        self._extended = extended
+        self._variants: list[ClaimVariant] = []
+        self._numbers: dict[tuple[str, ...], int] = {}
+
+    def find(self, nodes: snapshot.NodeView) -> tuple[npt.NDArray[np.intp], list[ClaimVariant]]:
+        """Return intp (n,), the index of the variant for each node, and all variants so far."""
+        needed = None if self._extended is None else self._extended.find_needed(nodes)
+        if needed is None or not len(nodes):
+            numbers = np.full(len(nodes), self._get_number(()), np.intp)
+            return numbers, self._variants
+        patterns, inverse = np.unique(needed, axis=1, return_inverse=True)
+        names = [] if self._extended is None else list(self._extended.class_names)
+        of_pattern = [
+            self._get_number(tuple(itertools.compress(names, each))) for each in patterns.T.tolist()
+        ]
+        return np.array(of_pattern, np.intp)[inverse.reshape(-1)], self._variants
+
+    def _get_number(self, resources: tuple[str, ...]) -> int:
+        number = self._numbers.get(resources)
+        if number is None:
+            number = self._numbers[resources] = len(self._variants)
+            self._variants.append(self._make_variant(resources))
+        return number
+
+    def _make_variant(self, resources: tuple[str, ...]) -> ClaimVariant:
+        claims = list(self._unallocated)
+        mappings: Sequence[objects.ContainerExtendedResourceRequest] = ()
+        if self._extended is not None and resources:
+            special, mappings = self._extended.make_claim(resources)
+            claims.append(special)
+        search = None
+        if claims:
+            search = claim_search.ClaimSearch(claims, self._devices, self._settings)
+        return ClaimVariant(claims, search, mappings)
+
+
+class ExtendedRequests:
+    """The requests of a pod for extended resources that device classes provide.
+
+    Attributes:
+        claim: the claim for their devices; it has requests only if it is left from before.
+        class_names: the class of each resource that a class provides.
+    """
+
+    def __init__(
+        self,
+        claim: device_objects.ResourceClaim,
+        shape: pod_shape.PodShape,
+        class_names: Mapping[str, str],
+    ) -> None:
+        """Serve the requests of pods of a shape by `claim`, with devices of `class_names`."""
+        self.claim = claim
+        self.class_names = class_names
+        self._shape = shape
+        self._others = [
+            name
+            for name in extended_resources.list_requested_resources(shape)
+            if name not in class_names
+        ]
+
+    def find_needed(self, nodes: snapshot.NodeView) -> columns.BoolArray:
+        """Return bool (r, n): whether each node has no device plugin for each of r resources."""
+        return np.array([nodes.allocatable_of(name) == 0 for name in self.class_names], np.bool_)
+
+    def find_missing(self, nodes: snapshot.NodeView) -> columns.NodeMask:
+        """Return bool (n,): the nodes that lack a resource that no class provides."""
+        missing = np.zeros(len(nodes), np.bool_)
+        known = nodes.snapshot.nodes.nodes
+        for name in self._others:
+            for i in np.flatnonzero(nodes.allocatable_of(name) == 0).tolist():
+                node = known[nodes.row_numbers[i]]
+                missing[i] |= node is not None and name not in node.status.allocatable
+        return missing
+
+    def make_claim(
+        self, resources: Sequence[str]
+    ) -> tuple[device_objects.ResourceClaim, Sequence[objects.ContainerExtendedResourceRequest]]:
+        """Return the claim with requests for some resources, and whom they serve."""
+        found = extended_resources.compute_requested_devices(
+            self._shape.spec, {name: self.class_names[name] for name in resources}
+        )
+        return extended_resources.set_requests(self.claim, found.requests), found.mappings

@@ -1,0 +1,59 @@
+"""What DynamicResources knows of a pod, from PreFilter to PreBind."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from policysched.cluster import snapshot
+from policysched.cluster.objects import device_objects, objects
+from policysched.plugins.dynamic_resources import (
+    claim_availability,
+    claim_variants,
+    extended_resources,
+)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ReservedAllocation:
+    """Devices that Reserve has chosen for a claim.
+
+    Attributes:
+        claim: the claim in the version that was reserved.
+        allocation: its devices.
+    """
+
+    claim: device_objects.ResourceClaim
+    allocation: device_objects.AllocationResult
+
+
+@dataclasses.dataclass(slots=True)
+class DeviceCycle:
+    """What the plugin knows of a pod in one cycle.
+
+    Attributes:
+        snap: snapshot of the cycle.
+        claims: the claims of the pod; PreBind replaces those that it writes. The one for extended
+            resources is last, if there is one.
+        variants: searches devices for those that have none.
+        availability: on which nodes the others can be used.
+        extended: the requests for extended resources, or None.
+        reserved: what Reserve has chosen, by index of the claim.
+        mappings: which requests for extended resources serve which containers on the chosen node.
+    """
+
+    snap: snapshot.Snapshot
+    claims: list[device_objects.ResourceClaim]
+    variants: claim_variants.ClaimVariants
+    availability: claim_availability.ClaimAvailability
+    extended: claim_variants.ExtendedRequests | None = None
+    reserved: dict[int, ReservedAllocation] = dataclasses.field(default_factory=dict)
+    mappings: tuple[objects.ContainerExtendedResourceRequest, ...] = ()
+
+    def is_for_extended_resources(self, i: int) -> bool:
+        """Return whether claim `i` is the one for extended resources."""
+        return self.extended is not None and i == len(self.claims) - 1
+
+
+def is_in_memory(claim: device_objects.ResourceClaim) -> bool:
+    """Return whether the API server does not know the claim."""
+    return claim.metadata.name == extended_resources.IN_MEMORY_NAME
