@@ -37,6 +37,7 @@ class AllocatedDevices:
     claim counts once, even if both are known. Devices with admin access are free for others.
 
     Attributes:
+        owned: the devices that a claim has alone.
         changes: log of the pools of which the use of a device changed.
     """
 
@@ -45,6 +46,7 @@ class AllocatedDevices:
         self.changes = change_log.ChangeLog[PoolId]()
         self._claims: dict[str, device_objects.DeviceAllocationResult] = {}
         self._uses: dict[DeviceId, DeviceUse] = {}
+        self.owned: set[DeviceId] = set()
 
     def get_use(self, device: DeviceId) -> DeviceUse | None:
         """Return the use of a device; None if it is free."""
@@ -79,6 +81,10 @@ class AllocatedDevices:
         use = self._uses.setdefault(device, DeviceUse())
         if result.share_id is None:
             use.owners += change
+            if use.owners:
+                self.owned.add(device)
+            else:
+                self.owned.discard(device)
         else:
             use.shares += change
             if result.consumed_capacity:

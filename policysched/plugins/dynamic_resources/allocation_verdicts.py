@@ -85,9 +85,12 @@ class KindVerdicts:
         """Find the missing verdicts about the sets of `rows`, intp (n,)."""
         sets = pools.set_of_row[rows]
         unknown = self.verdicts[sets] == AllocationVerdict.UNKNOWN
-        for number, row in zip(sets[unknown].tolist(), rows[unknown].tolist(), strict=True):
+        if not unknown.any():
+            return
+        numbers, first = np.unique(sets[unknown], return_index=True)
+        for number, row in zip(numbers.tolist(), rows[unknown][first].tolist(), strict=True):
             node = nodes[row]
-            if node is not None and self.verdicts[number] == AllocationVerdict.UNKNOWN:
+            if node is not None:
                 self.scores[number] = 0
                 self.verdicts[number] = self._find(number, node, pools.sets[number], search)
 

@@ -11,7 +11,6 @@ import itertools
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from policysched.cluster import snapshot
 from policysched.cluster.columns import columns
@@ -57,28 +56,26 @@ class ClaimVariants:
         self._devices = devices
         self._settings = settings
         self._extended = extended
-        self._variants: list[ClaimVariant] = []
-        self._numbers: dict[tuple[str, ...], int] = {}
+        self._variants: dict[tuple[str, ...], ClaimVariant] = {}
 
-    def find(self, nodes: snapshot.NodeView) -> tuple[npt.NDArray[np.intp], list[ClaimVariant]]:
-        """Return intp (n,), the index of the variant for each node, and all variants so far."""
-        needed = None if self._extended is None else self._extended.find_needed(nodes)
-        if needed is None or not len(nodes):
-            numbers = np.full(len(nodes), self._get_number(()), np.intp)
-            return numbers, self._variants
+    def split(self, nodes: snapshot.NodeView) -> list[tuple[ClaimVariant, columns.NodeMask]]:
+        """Return each variant with bool (n,), the nodes on which it is searched."""
+        if self._extended is None:
+            return [(self._get_variant(()), np.ones(len(nodes), np.bool_))]
+        needed = self._extended.find_needed(nodes)
         patterns, inverse = np.unique(needed, axis=1, return_inverse=True)
-        names = [] if self._extended is None else list(self._extended.class_names)
-        of_pattern = [
-            self._get_number(tuple(itertools.compress(names, each))) for each in patterns.T.tolist()
+        inverse = inverse.reshape(-1)
+        names = list(self._extended.class_names)
+        return [
+            (self._get_variant(tuple(itertools.compress(names, pattern))), inverse == number)
+            for number, pattern in enumerate(patterns.T.tolist())
         ]
-        return np.array(of_pattern, np.intp)[inverse.reshape(-1)], self._variants
 
-    def _get_number(self, resources: tuple[str, ...]) -> int:
-        number = self._numbers.get(resources)
-        if number is None:
-            number = self._numbers[resources] = len(self._variants)
-            self._variants.append(self._make_variant(resources))
-        return number
+    def _get_variant(self, resources: tuple[str, ...]) -> ClaimVariant:
+        found = self._variants.get(resources)
+        if found is None:
+            found = self._variants[resources] = self._make_variant(resources)
+        return found
 
     def _make_variant(self, resources: tuple[str, ...]) -> ClaimVariant:
         claims = list(self._unallocated)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from policysched.cluster.devices import amounts, pools
-from policysched.cluster.devices.slice_devices import SliceDevice
+from policysched.cluster.devices.slice_devices import DeviceId, SliceDevice
 from policysched.plugins.dynamic_resources import device_taints
 from policysched.plugins.dynamic_resources.allocation_errors import AllocationTimeoutError
 from policysched.plugins.dynamic_resources.attribute_constraints import AttributeConstraint
@@ -211,7 +211,10 @@ class DeviceSearch:
 
     def _choose_device(self, choice: _DeviceChoice) -> _Step:
         place = choice.place
+        owned = frozenset[DeviceId]() if choice.alternative.is_admin else self._in_use.owned
         for i in choice.rest:
+            if choice.devices[i].id in owned:  # most devices, so this comes first
+                continue
             if self._take(choice.alternative, choice.devices[i], place.claim):
                 return _Place(
                     place.claim, place.request, choice.alternative, place.device + 1, i + 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 
 from policysched.cluster.devices import allocated_devices, amounts, pools
 from policysched.cluster.devices.slice_devices import DeviceId, PoolId, SliceDevice
@@ -41,6 +41,11 @@ class DevicesInUse:
         self._counters: dict[PoolId, PoolCounters] = {}
         self._choosers: dict[DeviceId, list[int]] = {}
         self._new_shares: dict[DeviceId, _NewShares] = {}
+
+    @property
+    def owned(self) -> Set[DeviceId]:
+        """The devices that allocated claims have for themselves."""
+        return self._allocated.owned
 
     def is_in_use(self, device: DeviceId) -> bool:
         """Return whether any claim has the device for itself."""

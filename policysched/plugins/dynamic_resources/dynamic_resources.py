@@ -218,11 +218,9 @@ class DynamicResources:
                 )
             missing = cycle.extended.find_missing(nodes)
             _add_status(answers, missing, status.unresolvable(self.name, NO_RESOURCE))
-        numbers, variants = cycle.variants.find(nodes)
-        for number in np.unique(numbers).tolist():
-            variant = variants[number]
+        for variant, concerned in cycle.variants.split(nodes):
             if variant.search is not None:
-                self._add_verdicts(answers, cycle, variant, numbers == number, nodes)
+                self._add_verdicts(answers, cycle, variant, concerned, nodes)
         lost = cycle.availability.find_lost(nodes)
         _add_status(answers, lost, status.unresolvable(self.name, UNAVAILABLE))
         return answers
@@ -332,12 +330,11 @@ class DynamicResources:
             for claim in cycle.claims
             if claim.allocation is not None
         )
-        numbers, variants = cycle.variants.find(nodes)
-        for number in np.unique(numbers).tolist():
-            if variants[number].search is not None:
-                rows = nodes.row_numbers[numbers == number]
-                kept = self._find_verdicts(cycle, variants[number], rows)
-                scores[numbers == number] = kept.scores[self._pools.set_of_row[rows]] + known
+        for variant, concerned in cycle.variants.split(nodes):
+            if variant.search is not None:
+                rows = nodes.row_numbers[concerned]
+                kept = self._find_verdicts(cycle, variant, rows)
+                scores[concerned] = kept.scores[self._pools.set_of_row[rows]] + known
         return scores
 
     def normalize_score(
@@ -362,8 +359,7 @@ class DynamicResources:
         if cycle is None:
             return status.SUCCESS
         row = cycle.snap.nodes.row_of[node_name]
-        numbers, variants = cycle.variants.find(cycle.snap.view_rows(np.array([row], np.intp)))
-        variant = variants[numbers[0]]
+        ((variant, _),) = cycle.variants.split(cycle.snap.view_rows(np.array([row], np.intp)))
         if variant.search is None:
             return status.SUCCESS
         found = self._allocate(variant.search, cycle.snap.nodes, row)
