@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Iterable, Mapping
+from collections.abc import Set as AbstractSet
 
 from policysched.cluster.devices import allocated_devices, amounts, pools
 from policysched.cluster.devices.slice_devices import DeviceId, PoolId, SliceDevice
@@ -43,7 +44,7 @@ class DevicesInUse:
         self._new_shares: dict[DeviceId, _NewShares] = {}
 
     @property
-    def owned(self) -> Set[DeviceId]:
+    def owned(self) -> AbstractSet[DeviceId]:
         """The devices that allocated claims have for themselves."""
         return self._allocated.owned
 

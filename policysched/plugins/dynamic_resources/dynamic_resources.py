@@ -30,6 +30,7 @@ from policysched.plugins.dynamic_resources import (
     claim_variants,
     device_binding,
     device_cycle,
+    device_evidence,
     extended_resources,
     pod_claims,
     queueing_hints,
@@ -440,15 +441,26 @@ class DynamicResources:
         node: snapshot.NodeView,
         reason: str,
     ) -> str:
-        """Return the names of the claims behind a reason."""
+        """Return the claims that are lost, or which devices of the node fail which test."""
         if not self.pre_filter(state, pod, node.snapshot).status.is_success:
             return ""
-        cycle = state.read(self.name, DeviceCycle)
+        cycle = state.find(self.name, DeviceCycle)
+        if cycle is None:
+            return ""
         if reason == UNAVAILABLE:
-            named = [cycle.claims[i] for i in cycle.availability.list_lost_claims(node)]
-        else:
-            named = [claim for claim in cycle.claims if claim.allocation is None]
-        return ", ".join(claim.metadata.name for claim in named)
+            lost = [cycle.claims[i] for i in cycle.availability.list_lost_claims(node)]
+            return ", ".join(f"claim {claim.metadata.name}" for claim in lost)
+        ((variant, _),) = cycle.variants.split(node)
+        self._pools.refresh(node.snapshot.nodes)
+        row = int(node.row_numbers[0])
+        known = node.snapshot.nodes.nodes[row]
+        if reason != NO_DEVICES or known is None:
+            return ""
+        pools = self._pools.sets[self._pools.set_of_row[row]].pools
+        tested = device_evidence.DeviceEvidence(
+            known, pools, self._handle.devices, self._search_settings.selectors
+        )
+        return tested.describe(variant.claims)
 
 
 def _add_status(
