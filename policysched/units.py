@@ -104,10 +104,11 @@ def _format_product_unit(unit: Unit) -> str:
 def find_resource_unit(name: str) -> Unit:
     """Return the unit of a node resource.
 
-    `cpu` is measured in cores, memory and similar resources in bytes. All others are counted.
+    `cpu` is measured in cores, memory and similar resources in bytes. All others are counted. The
+    claims of pods request `storage`.
     """
     if name == "cpu":
         return CORES
-    if name in ("memory", "ephemeral-storage") or name.startswith("hugepages-"):
+    if name in ("memory", "ephemeral-storage", "storage") or name.startswith("hugepages-"):
         return BYTES
     return NUMBER

@@ -243,7 +243,7 @@ def _make_pod_constant(
     """Return the function that computes a field of the incoming pod."""
     match expr:
         case checked_expr.PodRequests(resource=resource):
-            return lambda shape, _: float(shape.requests.amounts.get(resource, 0))
+            return lambda shape, _: float(shape.get_requested_amount(resource))
         case checked_expr.PodLimits(resource=resource):
             return lambda shape, _: _get_limit(shape, resource)
         case checked_expr.PodPriority():

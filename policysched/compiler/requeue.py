@@ -113,13 +113,14 @@ class PolicyEvents:
                 facts |= rule.facts.actions
         node = action.ADD | action.DELETE | facts | action.UPDATE_NODE_ALLOCATABLE
         placed = action.ADD | action.DELETE | action.UPDATE_POD_LABEL | action.UPDATE_POD_SCALE_DOWN
+        placed |= action.STORAGE
         registered = [
             event_hints.make_event_registration(resource.NODE, node, self._after_node_change),
             event_hints.make_event_registration(
                 resource.UNSCHEDULED_POD, action.UPDATE, event_hints.after_own_shape_change
             ),
             event_hints.make_event_registration(
-                resource.UNSCHEDULED_POD, action.AGE, self._after_pod_age
+                resource.UNSCHEDULED_POD, action.AGE | action.STORAGE, self._after_other_shape
             ),
             event_hints.make_event_registration(resource.NODE, action.AGE, self._after_node_age),
             event_hints.make_event_registration(
@@ -200,10 +201,13 @@ class PolicyEvents:
             return events.QueueingHint.QUEUE
         return event_hints.choose_queueing_hint(bool(self._passing(pod, snap).any()))
 
-    def _after_pod_age(
+    def _after_other_shape(
         self, pod: pod_shape.PodInfo, old: events.ClusterObject, new: events.ClusterObject
     ) -> events.QueueingHint:
-        """Queue when a node passes all rules that did not before a time of the pod grew."""
+        """Queue when a node passes all rules that did not for the former shape of the pod.
+
+        A time of the pod grew, or one of its claims changed.
+        """
         snap = self._now()
         if snap is None or not isinstance(old, pod_shape.PodInfo):
             return events.QueueingHint.QUEUE

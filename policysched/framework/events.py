@@ -37,6 +37,9 @@ class ActionType(enum.Flag):
     AGE = enum.auto()
     """A node or waiting pod reached an age, or a pod a waiting time, with which policies compare.
     The object is the same, so this is part of neither UPDATE nor ALL."""
+    STORAGE = enum.auto()
+    """What policies read of the storage claims of a pod changed. The pod is the same, so this is
+    part of neither UPDATE nor ALL."""
     UPDATE = (
         UPDATE_NODE_ALLOCATABLE
         | UPDATE_NODE_LABEL
@@ -111,6 +114,8 @@ FORCE_ACTIVATE = ClusterEvent(EventResource.WILDCARD, ActionType.ALL)
 
 
 POD_AGE = ClusterEvent(EventResource.UNSCHEDULED_POD, ActionType.AGE)
+POD_STORAGE = ClusterEvent(EventResource.UNSCHEDULED_POD, ActionType.STORAGE)
+PLACED_POD_STORAGE = ClusterEvent(EventResource.POD, ActionType.STORAGE)
 NODE_AGE = ClusterEvent(EventResource.NODE, ActionType.AGE)
 
 

@@ -163,6 +163,12 @@ class Framework:
         raise LookupError(msg)
 
     @property
+    def reads_claims(self) -> bool:
+        """Whether policies read the storage claims of pods."""
+        read = self.profile.projection
+        return read is not None and read.reads_claims
+
+    @property
     def time_bounds(self) -> elapsed_time.TimeBounds:
         """The times of pods and nodes at which answers of policies change."""
         return self.profile.time_bounds

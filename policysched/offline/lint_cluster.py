@@ -10,6 +10,7 @@ from policysched import clock as clocks
 from policysched import errors
 from policysched.cluster import cache as caches
 from policysched.cluster.pods import pod_shape
+from policysched.compiler.pods import pod_reads
 from policysched.inputs import dump_file, karmada_file
 from policysched.karmada.policies import binding_shapes, cluster_rows
 from policysched.lang.checked import checked, checked_selector
@@ -43,7 +44,7 @@ def read_cluster_facts(
             object twice, or has an invalid quantity.
         KubeError: the running cluster cannot be read.
     """
-    where, found = _read_cluster_objects(named, told)
+    where, found = _read_cluster_objects(named, _list_kinds_read(program), told)
     return make_cluster_facts(where, found, list_annotation_keys_read(program), now)
 
 
@@ -90,9 +91,11 @@ def _convert_control_plane_to_facts(
 
 
 def _read_cluster_objects(
-    named: str | live_cluster.LiveClusterReference, told: Callable[[str, int], None] | None
+    named: str | live_cluster.LiveClusterReference,
+    kinds: frozenset[str],
+    told: Callable[[str, int], None] | None,
 ) -> tuple[str, dump_file.ObjectDump]:
-    """Return the name of the cluster and its objects.
+    """Return the name of the cluster and its objects, of a running cluster those of `kinds`.
 
     Raises:
         InputError: the input cannot be read or contains several clusters.
@@ -106,9 +109,15 @@ def _read_cluster_objects(
     from policysched.inputs import live_cluster  # noqa: PLC0415 - imports an HTTP client
 
     server, found = live_cluster.read_live_cluster(
-        named, live_cluster.ListingOptions(kinds=_KINDS, told=told)
+        named, live_cluster.ListingOptions(kinds=kinds, told=told)
     )
     return server, dump_file.ObjectDump(found)
+
+
+def _list_kinds_read(program: checked.CheckedProgram) -> frozenset[str]:
+    """Return the kinds of objects with which policies are compared."""
+    reads_claims = pod_reads.projection(program.policies).reads_claims
+    return _KINDS | {"persistentvolumeclaims"} if reads_claims else _KINDS
 
 
 def list_annotation_keys_read(program: checked.CheckedProgram) -> frozenset[str]:

@@ -71,7 +71,10 @@ def add_cluster_objects(
         _refuse_duplicates(where, described.__name__, keys)
     now_seconds = cluster.cache.snapshot().now_seconds
     cluster.shapes = pod_shape.PodShapeCache(
-        annotation_keys, bounds=bounds, now_seconds=now_seconds
+        annotation_keys,
+        bounds=bounds,
+        now_seconds=now_seconds,
+        find_claim=cluster.cache.storage.claims.get,
     )
     for namespace in found.namespaces:
         cluster.cache.set_namespace(namespace.metadata.name, namespace.metadata.labels)

@@ -42,6 +42,8 @@ class PolicyVocabulary:
         versions: kubelet versions.
         node_names: names of nodes.
         owners: names of the owners of pods.
+        storage_classes: classes of claims.
+        storage_sizes: sizes of claims, if policies read them.
         taints: taints in the form `key=value:Effect`.
         namespaces: the names of namespaces.
         metrics: the metrics with the ranges of their values.
@@ -55,6 +57,8 @@ class PolicyVocabulary:
     versions: set[str] = dataclasses.field(default_factory=set)
     node_names: set[str] = dataclasses.field(default_factory=set)
     owners: set[str] = dataclasses.field(default_factory=set)
+    storage_classes: set[str] = dataclasses.field(default_factory=set)
+    storage_sizes: set[str] = dataclasses.field(default_factory=set)
     taints: set[str] = dataclasses.field(default_factory=set)
     namespaces: set[str] = dataclasses.field(default_factory=set)
     metrics: dict[str, tuple[float, float]] = dataclasses.field(default_factory=dict)
@@ -74,6 +78,8 @@ def build_policy_vocabulary(
         _add_words_of_syntax_node(found, node)
     if any(isinstance(node, syntax_expr.Ref) and node.name.text in _TIMES for node in nodes):
         found.times_seconds = {0.0, *_list_durations(nodes)}
+    if any(_reads_storage(node) for node in nodes):
+        found.storage_sizes = {"1", *_list_sizes(nodes)}
     for metric in metrics:
         low = metric.low if metric.low is not None else 0.0
         high = metric.high if metric.high is not None else max(low, _WITHOUT_RANGE)
@@ -88,6 +94,29 @@ def _list_durations(nodes: Iterable[syntax_expr.SyntaxNode]) -> Iterator[float]:
             literal = numerals.parse_numeral(node.text)
             if literal is not None and literal.seconds is not None:
                 yield float(literal.seconds)
+
+
+def _reads_storage(node: syntax_expr.SyntaxNode) -> bool:
+    match node:
+        case syntax_expr.Subject(name=name, argument=syntax_expr.Value(text=resource)):
+            return (name.text, resource) == ("requests", vocabulary.CLAIMED_RESOURCE)
+        case syntax_expr.Call(function=function, arguments=(syntax_expr.Argument(value=value),)):
+            is_storage = isinstance(value, syntax_expr.Ref) and (
+                value.name.text == vocabulary.CLAIMED_RESOURCE
+            )
+            return is_storage and function.text == "requests"
+        case _:
+            return False
+
+
+def _list_sizes(nodes: Iterable[syntax_expr.SyntaxNode]) -> Iterator[str]:
+    """Yield sizes around every literal that can be a number of bytes."""
+    for node in nodes:
+        if isinstance(node, syntax_expr.Numeral | syntax_expr.Value):
+            literal = numerals.parse_numeral(node.text)
+            if literal is not None and literal.is_binary and literal.quantity is not None:
+                size = int(literal.quantity)
+                yield from (str(size - 1), str(size), str(size + 1))
 
 
 def _walk_syntax_tree(node: object) -> Iterator[syntax_expr.SyntaxNode]:
@@ -125,7 +154,12 @@ def _add_words_of_syntax_node(found: PolicyVocabulary, node: syntax_expr.SyntaxN
 
 def _add_requirement_words(found: PolicyVocabulary, node: syntax_expr.Requirement) -> None:
     subject = node.subject
-    if subject.argument is not None:
+    if subject.name.text == "storageClass":
+        classes = _list_matching_texts({each.text for each in node.words})
+        found.storage_classes |= {
+            each for each in classes if not kubernetes_names.find_dns_subdomain_problem(each)
+        }
+    elif subject.argument is not None:
         _add_function_words(found, subject, {each.text for each in node.words})
     elif _KEY.fullmatch(subject.name.text):
         texts = {each.text for each in node.words}
@@ -229,9 +263,23 @@ def _generate_pod(
     }
     if words.owners:
         pod["owner"] = f"Job/{rng.choice(['other', *sorted(words.owners)])}"
+    if words.storage_classes or words.storage_sizes:
+        pod["claims"] = _generate_claims(words, rng)
     if words.priorities:
         pod["priority"] = rng.choice(words.priorities)
     return pod
+
+
+def _generate_claims(words: PolicyVocabulary, rng: random.Random) -> dict[str, Any]:
+    """Return up to two claims, with classes and sizes from the policies."""
+    return {
+        claim: {
+            "class": rng.choice(["", "other", *sorted(words.storage_classes)]),
+            "storage": rng.choice(sorted(words.storage_sizes or {"1Gi"})),
+        }
+        for claim in ("data", "logs")
+        if rng.random() < 0.5  # noqa: PLR2004 - some pods have none, one or two
+    }
 
 
 def _generate_times(

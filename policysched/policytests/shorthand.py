@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 from policysched import clock as clocks
 from policysched import quantity, spelling
+from policysched.policytests import claim_shorthand
 
 Object: TypeAlias = dict[str, Any]
 Fields: TypeAlias = Mapping[str, Any]
@@ -16,7 +17,7 @@ Fields: TypeAlias = Mapping[str, Any]
 _DEFAULT_SIZE = {"cpu": "4", "memory": "16Gi", "pods": 110}
 _MERGED = (
     *("labels", "annotations", "resources", "requests", "limits", "nodeSelector", "spec"),
-    *("allocatable", "allocated", "conditions"),
+    *("allocatable", "allocated", "conditions", "claims"),
 )
 """Fields that `from` merges key by key; other fields are replaced."""
 _TAINT = re.compile(r"(?P<key>[^=:]+)(?:=(?P<value>[^=:]*))?(?::(?P<effect>\w+))?")
@@ -127,6 +128,17 @@ def _parse_taint(text: str, path: tuple[str | int, ...]) -> Object:
     return {"key": match["key"], "value": match["value"] or "", "effect": match["effect"]}
 
 
+def make_pod_with_claims(name: str, fields: Fields) -> Object:
+    """Return a List of a Pod, its claims and their volumes."""
+    namespace = fields.get("namespace", "default")
+    claims = fields.get("claims", {})
+    wrong = claim_shorthand.find_wrong_size(claims)
+    if wrong is not None:
+        raise ShorthandError(("claims", wrong[0], "storage"), wrong[1])
+    stored = claim_shorthand.make_storage_objects(name, namespace, claims)
+    return {"apiVersion": "v1", "kind": "List", "items": [make_pod(name, fields), *stored]}
+
+
 def make_pod(name: str, fields: Fields) -> Object:
     """Return a Pod, which runs on `node` if that field is set and is pending otherwise."""
     where = fields.get("node")
@@ -143,7 +155,7 @@ def make_pod(name: str, fields: Fields) -> Object:
         "apiVersion": "v1",
         "kind": "Pod",
         "metadata": metadata,
-        "spec": _make_pod_spec(fields),
+        "spec": _make_pod_spec(name, fields),
         "status": {
             "phase": "Running" if where else "Pending",
             "conditions": list(_list_conditions(fields)),
@@ -179,7 +191,7 @@ def _format_time_at_field(fields: Fields, field: str) -> str | None:
     return f"{time.astimezone(datetime.UTC):%Y-%m-%dT%H:%M:%SZ}"
 
 
-def _make_pod_spec(fields: Fields) -> Object:
+def _make_pod_spec(name: str, fields: Fields) -> Object:
     """Return the spec of a Pod with one container; the field `spec` can add any fields."""
     resources = {
         field: _format_quantities_at_path(fields.get(field, {}), _make_amount_path_function(field))
@@ -195,6 +207,9 @@ def _make_pod_spec(fields: Fields) -> Object:
     ):
         if field in fields:
             spec[into] = fields[field]
+    if "claims" in fields:
+        volumes = claim_shorthand.make_volumes(name, fields["claims"])
+        spec["volumes"] = [*spec.get("volumes", ()), *volumes]
     if "tolerations" in fields:
         said = fields["tolerations"]
         spec["tolerations"] = list(_parse_tolerations(said))

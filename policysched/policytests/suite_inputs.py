@@ -171,7 +171,9 @@ class SuiteInputs:
         for name in nodes:
             found.nodes += self._make_objects(shorthand.make_node, name, nodes, "node").nodes
         for name in pods:
-            found.pods += self._make_objects(shorthand.make_pod, name, pods, "pod").pods
+            made = self._make_objects(shorthand.make_pod_with_claims, name, pods, "pod")
+            found.pods += made.pods
+            found.storage += made.storage
         self._require_known_nodes_of_pods({node.name for node in found.nodes})
         return found
 
@@ -216,7 +218,7 @@ class SuiteInputs:
         """
         written = case.value["pod"]
         if not isinstance(written, str):
-            return self._make_inline_pod(case, written)
+            return self._make_inline_pod(case, written).pods[0]
         problem = self.describe_pod_problem(written)
         if problem:
             raise suites.SuiteError(self._suite.path, [(case.find_line("pod"), problem)])
@@ -248,20 +250,20 @@ class SuiteInputs:
 
     def _make_inline_pod(
         self, case: suites.PolicyTestCase, fields: shorthand.Fields
-    ) -> objects.Pod:
-        """Return the pod that a case itself describes, under an unused name."""
+    ) -> cluster_file.ClusterObjects:
+        """Return the pod that a case itself describes, under an unused name, and its claims."""
         taken = {pod.metadata.name for pod in self._list_pods()}
         name = next(each for each in _generate_names() if each not in taken)
         every = {**self._suite.get_file_field("pods", {}), name: fields}
         place = f"{self._suite.path}:{case.find_line('pod')}"
         try:
-            made = shorthand.make_pod(name, shorthand.resolve_inherited_fields(name, every, "pod"))
+            inherited = shorthand.resolve_inherited_fields(name, every, "pod")
+            made = shorthand.make_pod_with_claims(name, inherited)
         except shorthand.ShorthandError as error:
             at = error.path[1:] if error.path[:1] == (name,) else error.path
             line = case.find_line("pod", *at)
             raise suites.SuiteError(self._suite.path, [(line, error.problem)]) from error
-        (decoded,) = _decode_object(made, place).pods
-        return decoded
+        return _decode_object(made, place)
 
     # --- one case --------------------------------------------------------------------------------
 
@@ -284,8 +286,13 @@ class SuiteInputs:
         )
         owners = [] if count is None else pod_copies.make_replica_set(pod)
         placed = [each for each in self._list_pods() if each.spec.node_name and each.key != pod.key]
+        written = case.value["pod"]
+        own = [] if isinstance(written, str) else self._make_inline_pod(case, written).storage
         found = dataclasses.replace(
-            self._found, pods=[*placed, *ours], owners=[*self._found.owners, *owners]
+            self._found,
+            pods=[*placed, *ours],
+            owners=[*self._found.owners, *owners],
+            storage=[*self._found.storage, *own],
         )
         return CaseDecisionInputs(basis, found)
 

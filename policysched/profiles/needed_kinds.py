@@ -8,7 +8,7 @@ restricts an eviction.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 
 from policysched.framework import profile
 from policysched.kube.reading import watch_sync
@@ -28,14 +28,15 @@ BY_PLUGIN: Mapping[str, frozenset[str]] = {
 }
 """Resources that each built-in plugin reads besides nodes, pods and namespaces.
 
-Plugins without an entry read no others. Resources have their plural names, as in RBAC rules.
+Plugins without an entry read no others, but policies read claims if they name them. Resources have
+their plural names, as in RBAC rules.
 """
 
 _OF_OTHERS = frozenset().union(*BY_PLUGIN.values())
 _BUILT_IN = frozenset({plugin.name for plugin in defaults.DEFAULT_PLUGINS}) | {names.POLICY}
 
 
-def find_plugins_by_resource(profiles: Iterable[profile.Profile]) -> dict[str, list[str]]:
+def find_plugins_by_resource(profiles: Collection[profile.Profile]) -> dict[str, list[str]]:
     """Return the plugins that read each resource, keyed by resource name; omit unread resources.
 
     Third-party plugins count as readers of every resource.
@@ -45,6 +46,8 @@ def find_plugins_by_resource(profiles: Iterable[profile.Profile]) -> dict[str, l
     for name in sorted(plugins):
         for resource in _list_resources_read_by(name):
             found.setdefault(resource, []).append(name)
+    if any(each.projection is not None and each.projection.reads_claims for each in profiles):
+        found.setdefault("persistentvolumeclaims", []).append(names.POLICY)
     return found
 
 

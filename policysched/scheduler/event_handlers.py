@@ -178,7 +178,9 @@ class ClusterEventHandlers:
         self.nodes = NodeSink(cache, queue, ages)
         self.namespaces = NamespaceSink(cache, queue)
         self.owners = {kind: OwnerSink(cache, kind) for kind in owner_selectors.OwnerKind}
-        self.storage = storage_sinks.make_storage_sinks(cache.storage, queue)
+        self.storage = storage_sinks.make_storage_sinks(
+            cache.storage, queue, self.pods.apply_changed_claim
+        )
         self.budgets = storage_sinks.BudgetSink(cache.budgets)
         self.devices = device_sinks.make_device_sinks(cache.devices, queue)
 

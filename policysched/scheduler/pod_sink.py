@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from policysched.cluster import cache as caches
-from policysched.cluster.objects import objects
-from policysched.cluster.pods import pod_shape
-from policysched.framework import waiting_pods
+from policysched.cluster.objects import objects, storage_objects
+from policysched.cluster.pods import pod_shape, storage_requests
+from policysched.framework import events, waiting_pods
 from policysched.queue import scheduling_queue
-from policysched.scheduler import nominations, object_changes, unserved_pods
+from policysched.scheduler import claim_users, nominations, object_changes, unserved_pods
 
 
 class PodSink:
@@ -41,6 +41,7 @@ class PodSink:
         self._serves = serves
         self.unserved = unserved_pods.UnservedPods(serves)
         self._known: dict[str, pod_shape.PodInfo] = {}
+        self._claim_users: claim_users.ClaimUsers | None = None
         self.before_placed: Callable[[pod_shape.PodInfo, str], None] | None = None
 
     def current(self, uid: str) -> pod_shape.PodInfo | None:
@@ -68,6 +69,8 @@ class PodSink:
             return
         new = self._shapes.make_pod_info(pod)
         self._known[new.uid] = new
+        if self._claim_users is not None:
+            self._claim_users.add(new)
         self.unserved.observe_pod(new.uid, pod)
         if pod.spec.node_name:
             self._apply_placed_pod(old, new)
@@ -99,6 +102,8 @@ class PodSink:
 
     def _remove_pod(self, info: pod_shape.PodInfo) -> None:
         del self._known[info.uid]
+        if self._claim_users is not None:
+            self._claim_users.remove(info)
         self.unserved.forget_pod(info.uid)
         nominations.end_nomination(self._queue, info)
         self._queue.delete(info.uid)
@@ -155,13 +160,48 @@ class PodSink:
         """Rebuild the pods whose annotations policies newly read or no longer read."""
         changed = self._shapes.set_annotation_keys(keys)
         for uid, old in self._known.items() if changed else ():
-            if changed.isdisjoint(old.pod.metadata.annotations):
+            if not changed.isdisjoint(old.pod.metadata.annotations):
+                self._renew_shape(uid)
+
+    def follow_claims(self, find_claim: storage_requests.FindClaim | None) -> None:
+        """Begin or cease to read claims, which `find_claim` finds, for the shapes of pods."""
+        if not self._shapes.find_claims_with(find_claim):
+            return
+        self._claim_users = None if find_claim is None else claim_users.ClaimUsers()
+        for uid, info in self._known.items():
+            if not info.shape.claims:
                 continue
-            new = self._known[uid] = self._shapes.make_pod_info(old.pod)
-            if new.pod.spec.node_name:
-                self._cache.update_pod(new)
-            elif self._queue.get(uid) is not None:
-                self._queue.update(old, new, ())
+            if self._claim_users is not None:
+                self._claim_users.add(info)
+            self._renew_shape(uid)
+
+    def apply_changed_claim(self, claim: storage_objects.PersistentVolumeClaim) -> None:
+        """Renew the pods that use a claim, and wake those that its change can help."""
+        if self._claim_users is None:
+            return
+        for uid in self._claim_users.list_users(claim.metadata.namespace, claim.metadata.name):
+            old = self._known[uid]
+            if old.pod.spec.node_name:
+                new = self._renew_shape(uid)
+                if new.shape is not old.shape:
+                    self._queue.move_all_to_active_or_backoff(events.PLACED_POD_STORAGE, old, new)
+            else:
+                self._renew_shape(uid, (events.POD_STORAGE,))
+
+    def _renew_shape(
+        self, uid: str, happened: tuple[events.ClusterEvent, ...] = ()
+    ) -> pod_shape.PodInfo:
+        """Give a known pod the shape that it has now; `happened` may have changed it."""
+        old = self._known[uid]
+        new = self._shapes.make_pod_info(old.pod)
+        if new.shape is old.shape:
+            return old
+        self._known[uid] = new
+        if new.pod.spec.node_name:
+            self._cache.update_pod(new)
+        elif (waiting := self._queue.get(uid)) is not None:
+            self._queue.update(waiting.info, new, happened)
+        return new
 
 
 def _get_uid(pod: objects.Pod) -> str:

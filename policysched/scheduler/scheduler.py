@@ -115,6 +115,7 @@ class Scheduler:
             ages=self._node_ages,
         )
         self._follow_node_ages()
+        self._follow_claims()
         self.preemptions, self._cycle, self._binding = self._make_cycles(outside)
 
     def _make_cycles(
@@ -184,6 +185,7 @@ class Scheduler:
         if has_other_names:
             self.events.pods.drop_unserved_pods()
         self.events.pods.set_annotation_keys(annotation_keys)
+        self._follow_claims()
         self.queue.set_profiles(self._frameworks)
         self._follow_node_ages()
         if has_other_names:
@@ -195,6 +197,11 @@ class Scheduler:
         bounds = elapsed_time.join_bounds(every)
         nodes = (node for node in self.cache.nodes.nodes if node is not None)
         self._node_ages.set_ages(bounds.node_age, nodes)
+
+    def _follow_claims(self) -> None:
+        """Read claims for the shapes of pods if policies of a profile read them."""
+        is_read = any(framework.reads_claims for framework in self._frameworks.values())
+        self.events.pods.follow_claims(self.cache.storage.claims.get if is_read else None)
 
     def pause(self) -> None:
         """Stop taking pods from the queue until `resume` has been called once for each `pause`.

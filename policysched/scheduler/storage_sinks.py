@@ -7,7 +7,7 @@ changes help a pod. Changes to budgets wake no pods: preemption reads budgets wh
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Generic, TypeAlias
 
 from policysched.cluster.objects import disruption_budgets, storage_objects
@@ -36,9 +36,15 @@ class StorageSink(Generic[storages.ObjectT]):
         store: storages.ObjectStore[storages.ObjectT],
         resource: events.EventResource,
         queue: scheduling_queue.SchedulingQueue,
+        after_change: Callable[[storages.ObjectT], None] = lambda _: None,
     ) -> None:
-        """Write objects to `store`, and send events about `resource` to `queue`."""
+        """Write objects to `store`, and send events about `resource` to `queue`.
+
+        `after_change` is called with each object that was added, changed or removed, before its
+        event.
+        """
         self._store = store
+        self._after_change = after_change
         self._queue = queue
         self._added = events.ClusterEvent(resource, events.ActionType.ADD)
         self._updated = events.ClusterEvent(resource, events.ActionType.UPDATE)
@@ -58,6 +64,7 @@ class StorageSink(Generic[storages.ObjectT]):
         if old is not None and object_changes.is_same_version(old.metadata, item.metadata):
             return
         self._store.set(item)
+        self._after_change(item)
         event = self._added if old is None else self._updated
         self._queue.move_all_to_active_or_backoff(event, old, item)
 
@@ -65,6 +72,7 @@ class StorageSink(Generic[storages.ObjectT]):
         """Remove a deleted object."""
         old = self._store.remove(item.metadata.name, item.metadata.namespace)
         if old is not None:
+            self._after_change(old)
             self._queue.move_all_to_active_or_backoff(self._deleted, old, None)
 
 
@@ -97,13 +105,18 @@ StorageSinks: TypeAlias = Mapping[type[storage_objects.StorageObject], StorageSi
 
 
 def make_storage_sinks(
-    storage: storages.Storage, queue: scheduling_queue.SchedulingQueue
+    storage: storages.Storage,
+    queue: scheduling_queue.SchedulingQueue,
+    after_claim_change: Callable[[storage_objects.PersistentVolumeClaim], None],
 ) -> StorageSinks:
     """Return a sink for each kind of storage object, keyed by type."""
-    return {
+    sinks: dict[type[storage_objects.StorageObject], StorageSink[Any]] = {
         kind: StorageSink(storage.get_store(kind), resource, queue)
         for kind, resource in RESOURCES.items()
     }
+    claim = storage_objects.PersistentVolumeClaim
+    sinks[claim] = StorageSink(storage.claims, RESOURCES[claim], queue, after_claim_change)
+    return sinks
 
 
 def _make_object_key(

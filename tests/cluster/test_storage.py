@@ -7,7 +7,7 @@ import pytest
 
 from policysched.cluster.objects import disruption_budgets as budgets
 from policysched.cluster.objects import objects, selectors, storage_objects, volume_sources
-from policysched.cluster.pods import pod_shape
+from policysched.cluster.pods import pod_shape, storage_requests
 from policysched.cluster.storage import storage as storages
 from tests import builders
 from tests import storage_builders as build
@@ -205,8 +205,8 @@ class TestClaimsOfPods:
         pod = builders.make_pod("web").claim("data", read_only=True).volume("empty")
         info = SHAPES.make_pod_info(pod.ephemeral("scratch").build())
         assert info.shape.claims == (
-            pod_shape.ClaimUse("v0", "data", read_only=True),
-            pod_shape.ClaimUse("scratch", "web-scratch", is_ephemeral=True),
+            storage_requests.ClaimUse("v0", "data", read_only=True),
+            storage_requests.ClaimUse("scratch", "web-scratch", is_ephemeral=True),
         )
 
     def test_pods_with_equal_claims_share_a_shape(self) -> None:

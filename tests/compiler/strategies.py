@@ -13,6 +13,7 @@ from policysched.cluster.objects import objects
 from policysched.lang import source
 from policysched.lang.checked import activation, checked, checked_expr, checked_selector
 from tests import builders
+from tests.reference import policy_claims
 
 SPAN = source.Span("generated.policy", 0, 0, 1, 1)
 ZONE, RACK, HOSTNAME = "zone", "rack", "kubernetes.io/hostname"
@@ -135,6 +136,11 @@ waiting_statuses = st.builds(
 )
 
 
+_volumes = st.lists(
+    st.sampled_from(policy_claims.VOLUMES), min_size=1, max_size=3, unique_by=lambda v: v.name
+).map(tuple)
+
+
 @st.composite
 def pods(draw: st.DrawFn, name: str, node_name: str = "") -> objects.Pod:
     """Return a pod on `node_name`, or a pending one."""
@@ -164,6 +170,7 @@ def pods(draw: st.DrawFn, name: str, node_name: str = "") -> objects.Pod:
             several(st.just(objects.Toleration(key="tier", operator="Exists")), most=1)
         ),
         containers=draw(several(containers(), least=1)),
+        volumes=draw(st.just(()) | _volumes),
     )
     statuses = _statuses if node_name else st.one_of(_statuses, waiting_statuses)
     return objects.Pod(metadata=meta, spec=spec, status=draw(statuses))
@@ -265,6 +272,9 @@ _fields = st.sampled_from(
         ("serviceAccountName", ("*bot", "d*t")),
         ("priorityClassName", ("*",)),
         ("owner(name)", ("rs*",)),
+        ("storageClass", ("fast",)),
+        ("storageClass", ("fast*", "other")),
+        ("storageClass", ("", "slow")),
     )
 )
 pod_selectors = selectors(
@@ -288,6 +298,13 @@ pod_selectors = selectors(
             st.sampled_from((None, "cpu", "example.com/gpu")),
             st.sampled_from(("=", "!=", "<", "<=", ">", ">=")),
             st.sampled_from((0.0, 1.0, 500.0)),
+            st.just(SPAN),
+        ),
+        st.builds(
+            checked_selector.NumberRequirement,
+            st.just("storage"),
+            st.sampled_from(("=", "!=", "<", "<=", ">", ">=")),
+            st.sampled_from((0.0, 2.0**30, 101 * 2.0**30)),
             st.just(SPAN),
         ),
     )
@@ -379,7 +396,7 @@ _number_leaves = st.one_of(
         st.just(_N),
         st.just(SPAN),
     ),
-    st.sampled_from(("cpu", "example.com/gpu", "none.com/such")).map(
+    st.sampled_from(("cpu", "storage", "example.com/gpu", "none.com/such")).map(
         lambda resource: checked_expr.PodRequests(resource, _N, SPAN)
     ),
     st.sampled_from(("cpu", "memory", "pods", "example.com/gpu")).map(

@@ -23,7 +23,7 @@ from policysched.lang.checked import checked
 from policysched.plugins import default_preemption
 from tests import examples
 from tests.compiler import strategies, time_strategies
-from tests.reference import policy_filters, policy_pods, policy_scores, policy_world
+from tests.reference import policy_claims, policy_filters, policy_pods, policy_scores, policy_world
 
 PREEMPTION = default_preemption.DefaultPreemption(handles.Handle())
 THOROUGH = hypothesis.settings(
@@ -39,7 +39,9 @@ class Twin:
         self.clock = clocks.ManualClock(strategies.EPOCH)
         self.cache = caches.Cache(self.clock)
         self.cache.retain_needed_metric_data(compiled.metric_needs)
-        self.shapes = pod_shape.PodShapeCache(compiled.annotation_keys)
+        self.shapes = pod_shape.PodShapeCache(
+            compiled.annotation_keys, find_claim=policy_claims.find_claim
+        )
         self.plain = policy_world.World(now_seconds=strategies.START_SECONDS)
         self.judge = policy_pods.Judge(self.plain, program)
         self.frameworks = {

@@ -6,7 +6,7 @@ import pytest
 
 from policysched.cluster.pods import pod_shape, shape_projection
 from policysched.compiler.pods import pod_reads
-from tests import builders
+from tests import builders, storage_builders
 from tests.compiler import desk
 
 
@@ -72,6 +72,46 @@ def test_only_what_is_not_read_may_differ(other: builders.PodBuilder, is_alike: 
     projection = shape_projection.PodFieldsRead(frozenset({"tier"}))
     one = _key(projection, desk.pod("a", job="1", tier="web"))
     assert (_key(projection, other) == one) is is_alike
+
+
+@pytest.mark.parametrize(
+    "statement, reads_claims",
+    [
+        ("reject when pod(storageClass = fast)", True),
+        ("reject when pod(not requests(storage) > 1Gi)", True),
+        ("reject when requests(storage) > free(memory)", True),
+        ("score free(memory) - requests(storage) prefer high", True),
+        ("podAffinity required pods where storageClass = fast topologyKey zone", True),
+        ("reject when count(pods where requests(storage) > 0) > 3", True),
+        ("preempt pods where storageClass != fast", True),
+        ('reject when requests("ephemeral-storage") > 1Gi', False),
+        ("reject when pod(limits(memory) > 1Gi)", False),
+    ],
+)
+def test_policies_say_whether_they_read_claims(statement: str, reads_claims: bool) -> None:
+    """In scopes, conditions, scores and sets of pods."""
+    assert _projection(f"policy p {{ for pods {statement} }}").reads_claims is reads_claims
+    if statement.startswith("reject when pod("):
+        scope = statement.removeprefix("reject when pod(").removesuffix(")")
+        assert _projection(f"policy p {{ for pods where {scope} }}").reads_claims is reads_claims
+
+
+def test_claims_count_only_if_a_policy_reads_them() -> None:
+    """Pods whose claims changed share the answers of before otherwise."""
+    for selector, are_alike in (("app = web", True), ("storageClass = fast", False)):
+        projection = _projection(f"policy p {{ for pods where {selector} }}")
+        keys = {
+            projection.make_pod_fields_key(
+                pod_shape.PodShapeCache(find_claim=lambda *_, made=made: made).intern_shape(
+                    desk.pod("a").claim("data").build()
+                )
+            )
+            for made in (
+                storage_builders.make_claim("data", class_name="fast"),
+                storage_builders.make_claim("data", class_name="slow"),
+            )
+        }
+        assert len(keys) == (1 if are_alike else 2)
 
 
 def test_names_of_owners_count_only_if_a_policy_reads_them() -> None:

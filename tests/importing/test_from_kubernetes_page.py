@@ -179,11 +179,7 @@ def test_pods_that_are_not_placed(field: dict[str, Any]) -> None:
     [
         pytest.param("tolerate a:NoExecute", "PS207", id="NoExecute"),
         pytest.param("tolerate *", "PS207", id="every-taint"),
-        pytest.param(
-            "podAffinity required pods where storageClass = a topologyKey b",
-            "PS110",
-            id="storageClass",
-        ),
+        pytest.param("reject when free(storage) < 1Gi", "PS108", id="storage-of-nodes"),
     ],
 )
 def test_statements_that_are_refused(statement: str, code: str) -> None:

@@ -148,6 +148,36 @@ def test_a_context_that_does_not_exist(kubeconfig: pathlib.Path) -> None:
         live_cluster.read_live_cluster(live_cluster.LiveClusterReference(str(kubeconfig), "prod"))
 
 
+def test_lint_reads_claims_if_policies_name_them(
+    control_plane: control_planes.ControlPlane,
+    namespace: str,
+    kubeconfig: pathlib.Path,
+    tmp_path: pathlib.Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """A policy is told to match no pod only if no claim has its class."""
+    claim = {
+        "metadata": {"name": "data"},
+        "spec": {
+            "accessModes": ["ReadWriteOnce"],
+            "storageClassName": "fast",
+            "resources": {"requests": {"storage": "1Gi"}},
+        },
+    }
+    claims = f"/api/v1/namespaces/{namespace}/persistentvolumeclaims"
+    control_plane.client.create(claims, claim)
+    uses = {"volumes": [{"name": "v", "persistentVolumeClaim": {"claimName": "data"}}]}
+    pod = manifests.pod("waits", scheduler_name="policysched", spec=uses)
+    control_plane.client.create_pods(namespace, [pod])
+    live = ["--kubeconfig", str(kubeconfig), "--context", "test"]
+    for class_name, exit_code in (("fast", 0), ("slow", 1)):
+        policy = tmp_path / f"{class_name}.policy"
+        text = POLICY.replace("app = web", f"storageClass = {class_name}")
+        policy.write_text(text, encoding="utf-8")
+        lint = ["lint", str(policy), "--select", "PS504", "--fail-level", "info"]
+        assert main.main([*lint, *live]) == exit_code, capsys.readouterr()
+
+
 def test_commands_read_a_running_cluster(
     control_plane: control_planes.ControlPlane,
     namespace: str,

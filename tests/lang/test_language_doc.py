@@ -10,7 +10,7 @@ import pytest
 
 from policysched.cli import main
 from policysched.lang import source, text_limits
-from policysched.lang.checking import checker, unsupported
+from policysched.lang.checking import checker
 from policysched.lang.diagnostics import diagnostics, rendering
 from policysched.lang.words import syntax_words, vocabulary
 from tests import page_examples
@@ -132,14 +132,6 @@ def test_every_code_has_a_section_with_an_example_that_raises_it(code: str) -> N
     section = next((each for each in sections if each.startswith(f"{code}: ")), "")
     assert section.startswith(f"{code}: {diagnostics.CODES[code]}\n")
     assert re.search(rf"^(error|warning)\[{code}\]: ", section, re.MULTILINE) or code == "PS004"
-
-
-def test_what_is_not_supported_is_listed() -> None:
-    """The table in the reference is that of the checker."""
-    rows = re.findall(
-        r"^\| `([^`]+)` \| ([^|]+) \|$", REFERENCE.split("## Not yet")[1], re.MULTILINE
-    )
-    assert dict(rows) == unsupported.UNSUPPORTED
 
 
 def test_the_limits_are_those_of_the_checker() -> None:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -161,6 +163,25 @@ def test_numbers_are_compared_as_intervals(
 ) -> None:
     """Bounds on requests and priorities leave numbers, or none."""
     assert selector_sets.can_never_match_together(*selector) is is_impossible
+
+
+@pytest.mark.parametrize(
+    "one, other, is_impossible",
+    [
+        pytest.param(("In", ("fast",)), ("NotIn", ("fast",)), True, id="any and none"),
+        pytest.param(("In", ("fast",)), ("In", ("slow",)), False, id="two claims"),
+        pytest.param(("NotIn", ("fast",)), ("NotIn", ("slow",)), False, id="no claims"),
+    ],
+)
+def test_pods_have_several_storage_classes(
+    one: tuple[Any, tuple[str, ...]], other: tuple[Any, tuple[str, ...]], is_impossible: bool
+) -> None:
+    """One of another class does not exclude one of this class."""
+    both = [
+        checked_selector.FieldRequirement("storageClass", operator, values, NOWHERE)
+        for operator, values in (one, other)
+    ]
+    assert selector_sets.can_never_match_together(*both) is is_impossible
 
 
 def test_too_many_boxes_claim_nothing() -> None:

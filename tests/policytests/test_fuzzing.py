@@ -98,6 +98,26 @@ def test_pods_have_the_owners_that_policies_name() -> None:
     assert {pod["owner"] for pod in pods} == {"Job/a", "Job/b", "Job/other"}
 
 
+def test_pods_have_the_claims_that_policies_name() -> None:
+    """And others; sizes are around those with which policies compare."""
+    rules = 'for pods where storageClass = "fast-*" reject when requests(storage) > 2Gi'
+    text = source.SourceText("web.policy", f"policy p {{ {rules} }}")
+    words = fuzz_clusters.build_policy_vocabulary([text], ())
+    suites = [
+        fuzz_clusters.generate_test_suite(words, random.Random(seed), builders.EPOCH)
+        for seed in range(40)
+    ]
+    claims = [
+        claim
+        for suite in suites
+        for pod in suite["pods"].values()
+        for claim in pod["claims"].values()
+    ]
+    assert {claim["class"] for claim in claims} == {"", "other", "fast-1", "fast-a"}
+    sizes = {claim["storage"] for claim in claims}
+    assert sizes == {"1", "2147483647", "2147483648", "2147483649"}
+
+
 def test_rules_about_preemption_meet_pods_of_several_priorities(tmp_path: pathlib.Path) -> None:
     """Clusters for other rules have no priorities; these have, and no kept pod is evicted."""
     rules = "preempt pods where tier = batch reject when count(self namespaces all) >= 1"

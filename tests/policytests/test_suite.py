@@ -64,6 +64,7 @@ HEADS = [
     ("busy: {", "bizy: {", 9, "there is no metric `bizy`"),
     ("requests: {cpu: 1}", "node: n7", 11, "there is no node `n7`"),
     ("requests: {cpu: 1}", "owner: web", 11, "`web` is not an owner: write Kind/name"),
+    ("requests: {cpu: 1}", "claims: {d: {storage: 1X}}", 11, "is not a quantity"),
     ("now: 2026-03-02T10:00:00+01:00", "params: {a: 1}", None, "there is no param `a`"),
     ("now: 2026-03-02T10:00:00+01:00\n", "", TESTS_AT - 1, "set the time with `now`"),
     ("metrics:", "series: [{series: x}]\nmetrics:", 8, "values"),

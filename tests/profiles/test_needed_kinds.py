@@ -8,9 +8,12 @@ from typing import Any
 
 import pytest
 
+from policysched.compiler import compiler
+from policysched.framework import profile
 from policysched.plugins import defaults, names
 from policysched.profiles import needed_kinds
 from tests.app import operations_page
+from tests.compiler import desk
 from tests.conformance.generate import families
 from tests.importing import deciding
 
@@ -52,6 +55,19 @@ def test_what_a_plugin_does_not_read_changes_nothing(plugin: str, tmp_path: path
         less = _without(cluster, unread)
         whole = deciding.verdicts(tmp_path, cluster, policy, None, "default-scheduler")
         assert deciding.verdicts(tmp_path, less, policy, None, "default-scheduler") == whole
+
+
+@pytest.mark.parametrize(
+    "selector, is_read",
+    [("storageClass = fast", True), ("requests(storage) > 1Gi", True), ("app = web", False)],
+)
+def test_policies_read_claims_only_if_they_name_them(selector: str, is_read: bool) -> None:
+    """Then claims have to be listed, even if no plugin reads them."""
+    program = desk.check(f"policy p {{ for pods reject when pod({selector}) }}")
+    (compiled,) = compiler.compile_program(program).profiles
+    made = profile.Profile("", compiled.plugins, {}, projection=compiled.projection)
+    readers = needed_kinds.find_plugins_by_resource([made])
+    assert readers.get("persistentvolumeclaims") == ([names.POLICY] if is_read else None)
 
 
 def test_the_page_has_the_same_table() -> None:

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from policysched.cluster.objects import objects
 from policysched.lang.checked import checked, checked_expr, checked_selector
 from tests.reference import (
+    policy_claims,
     policy_pods,
     policy_selectors,
     policy_times,
@@ -79,6 +80,8 @@ def pod_number(
 ) -> float | None:
     """Return a number of the pod."""
     match expr:
+        case checked_expr.PodRequests(resource="storage"):
+            return float(policy_claims.requested_bytes(pod))
         case checked_expr.PodRequests(resource=resource):
             return float(requests.requested(pod).get(resource, 0))
         case checked_expr.PodLimits(resource=resource):

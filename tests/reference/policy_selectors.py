@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from policysched import quantity
 from policysched.cluster.objects import objects
 from policysched.lang.checked import checked_selector
-from tests.reference import requests
+from tests.reference import policy_claims, requests
 
 
 def int64(text: str) -> int | None:
@@ -138,6 +138,10 @@ def pod_matches(selector: checked_selector.Selector, pod: objects.Pod) -> bool:
             containers = (*pod.spec.containers, *pod.spec.init_containers)
             found = any(image_matches(v, c.image) for v in values for c in containers)
             return found == (operator == "In")
+        case checked_selector.FieldRequirement(field="storageClass"):
+            classes = [claim.class_name for claim in policy_claims.list_claims(pod)]
+            found = any(field_holds("In", selector.values, each) for each in classes)
+            return found == (selector.operator == "In")
         case checked_selector.FieldRequirement(field=field, operator=operator, values=values):
             return field_holds(operator, values, field_value(field, pod))
         case checked_selector.NumberRequirement(comparator=comparator, value=value):
@@ -150,6 +154,8 @@ def number_of(selector: checked_selector.NumberRequirement, pod: objects.Pod) ->
     """Return the request or the priority that a requirement is about."""
     if selector.resource is None:
         return pod.spec.priority or 0
+    if selector.resource == "storage":
+        return policy_claims.requested_bytes(pod)
     return requests.requested(pod).get(selector.resource, 0)
 
 

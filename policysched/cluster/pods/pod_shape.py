@@ -20,7 +20,7 @@ import msgspec
 
 from policysched.cluster import elapsed_time
 from policysched.cluster.objects import objects, selector_errors, selectors
-from policysched.cluster.pods import legacy_disks, node_terms, pod_requests
+from policysched.cluster.pods import legacy_disks, node_terms, pod_requests, storage_requests
 
 _POD_HASH_LABEL = "pod-template-hash"
 _INDEXES = itertools.count()
@@ -95,23 +95,6 @@ class HostPort:
     port: int
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class ClaimUse:
-    """The use of a PersistentVolumeClaim by a volume of a pod.
-
-    Attributes:
-        volume_name: `volumes[].name`.
-        claim_name: name of the claim; `<pod>-<volume>` for an ephemeral volume.
-        read_only: `persistentVolumeClaim.readOnly`.
-        is_ephemeral: whether the claim was created for the pod, which must own it.
-    """
-
-    volume_name: str
-    claim_name: str
-    read_only: bool = False
-    is_ephemeral: bool = False
-
-
 class PodShape:
     """The fields that all pods of a shape share.
 
@@ -121,16 +104,25 @@ class PodShape:
 
     Attributes:
         has_volumes: whether the pod has a volume that a plugin reads; image volumes do not count.
+        storage: what the claims of the pod request, as far as policies read it. Pods that are equal
+            otherwise have another shape after a claim changed.
         times: how long the pod waits and its age, as far as policies read them. Pods that are equal
             otherwise have another shape from each bound on.
     """
 
-    def __init__(self, pod: objects.Pod, annotations: Mapping[str, str], index: int) -> None:
+    def __init__(
+        self,
+        pod: objects.Pod,
+        annotations: Mapping[str, str],
+        index: int,
+        storage: tuple[storage_requests.StorageRequest, ...] = (),
+    ) -> None:
         """Copy the shared fields from `pod`, the first pod of this shape."""
         self.index = index
         self.namespace = pod.metadata.namespace
         self.labels = pod.metadata.labels
         self.annotations = annotations
+        self.storage = storage
         self.owner = _find_controller(pod)
         self.spec = pod.spec
         self.requests = pod_requests.compute_pod_requests(pod)
@@ -160,6 +152,12 @@ class PodShape:
         """A key for caches of the requests that the NodeResources plugins read."""
         requests = self.requests
         return (*sorted(requests.amounts.items()), ("", 0), *sorted(requests.scored.items()))
+
+    def get_requested_amount(self, resource: str) -> int:
+        """Return the request of the pod; of `storage`, the sum of the requests of its claims."""
+        if resource == storage_requests.RESOURCE:
+            return sum(each.size_bytes for each in self.storage)
+        return self.requests.amounts.get(resource, 0)
 
     @functools.cached_property
     def limits(self) -> pod_requests.Amounts:
@@ -239,10 +237,9 @@ class PodShape:
         return tuple(normalise_image_name(name) for name in names)
 
     @functools.cached_property
-    def claims(self) -> tuple[ClaimUse, ...]:
+    def claims(self) -> tuple[storage_requests.ClaimUse, ...]:
         """Claims of the volumes, in the order of the volumes, with repeats."""
-        uses = (self._make_claim_use(volume) for volume in self.spec.volumes)
-        return tuple(use for use in uses if use is not None)
+        return tuple(storage_requests.list_claim_uses(self.spec.volumes, self._pod_name))
 
     @functools.cached_property
     def disks(self) -> tuple[legacy_disks.DiskMount, ...]:
@@ -253,14 +250,6 @@ class PodShape:
     def workload(self) -> str:
         """The value that `sameWorkload` compares: controller uid, or else pod-template-hash."""
         return self.owner.uid if self.owner else self.labels.get(_POD_HASH_LABEL, "")
-
-    def _make_claim_use(self, volume: objects.Volume) -> ClaimUse | None:
-        claim = volume.persistent_volume_claim
-        if claim is not None:
-            return ClaimUse(volume.name, claim.claim_name, claim.read_only)
-        if volume.ephemeral is not None:
-            return ClaimUse(volume.name, f"{self._pod_name}-{volume.name}", is_ephemeral=True)
-        return None
 
     @property
     def own_name(self) -> str:
@@ -371,14 +360,17 @@ class PodShapeCache:
         limit: int = 1_000,
         bounds: elapsed_time.TimeBounds = elapsed_time.NO_BOUNDS,
         now_seconds: float = 0.0,
+        find_claim: storage_requests.FindClaim | None = None,
     ) -> None:
         """Keep up to `limit` recently used shapes, even if no pod has them.
 
         Pods without a node get the shape of `now_seconds`, as policies with `bounds` see it. A
         running scheduler gives `bounds` to its queue instead. Of the annotations, which often
         differ between equal pods, shapes contain those in `annotation_keys`, which policies read.
+        They contain the requests of claims that `find_claim` finds.
         """
         self._annotation_keys = annotation_keys
+        self._find_claim = find_claim
         self._bounds, self._now_seconds = bounds, now_seconds
         self._recent: OrderedDict[bytes, PodShape] = OrderedDict()
         self._in_use: weakref.WeakValueDictionary[bytes, PodShape] = weakref.WeakValueDictionary()
@@ -395,6 +387,12 @@ class PodShapeCache:
         self._annotation_keys = keys
         return changed
 
+    def find_claims_with(self, find_claim: storage_requests.FindClaim | None) -> bool:
+        """Read claims by `find_claim` for new shapes, None for none; return if this is a change."""
+        is_change = (find_claim is None) is not (self._find_claim is None)
+        self._find_claim = find_claim
+        return is_change
+
     def make_pod_info(self, pod: objects.Pod) -> PodInfo:
         """Return a `PodInfo` for the pod."""
         info = PodInfo(pod, self.intern_shape(pod))
@@ -404,14 +402,15 @@ class PodShapeCache:
     def intern_shape(self, pod: objects.Pod) -> PodShape:
         """Return the shape of the pod; pods that are equal for scheduling get the same object."""
         annotations = self._select_read_annotations(pod)
-        signature = self._compute_signature(pod, annotations)
+        storage = storage_requests.list_storage_requests(pod, self._find_claim)
+        signature = self._compute_signature(pod, (annotations, storage))
         shape = self._recent.get(signature)
         if shape is not None:
             self._recent.move_to_end(signature)
             return shape
         shape = self._in_use.get(signature)
         if shape is None:
-            shape = PodShape(_drop_node_name(pod), annotations, next(_INDEXES))
+            shape = PodShape(_drop_node_name(pod), annotations, next(_INDEXES), storage)
             self._in_use[signature] = shape
         self._recent[signature] = shape
         if len(self._recent) > self._limit:
@@ -423,15 +422,13 @@ class PodShapeCache:
             return {}
         return {k: v for k, v in pod.metadata.annotations.items() if k in self._annotation_keys}
 
-    def _compute_signature(self, pod: objects.Pod, annotations: dict[str, str]) -> bytes:
+    def _compute_signature(self, pod: objects.Pod, read: tuple[object, ...]) -> bytes:
         spec = drop_unread_spec_fields(pod.spec)
         meta = pod.metadata
         owner = _find_controller(pod)
         held = pod_requests.compute_resized_requests(pod)
         single = (meta.name, meta.uid) if _depends_on_own_name(spec) else None
-        return self._encoder.encode(
-            (meta.namespace, meta.labels, annotations, owner, spec, held, single)
-        )
+        return self._encoder.encode((meta.namespace, meta.labels, read, owner, spec, held, single))
 
 
 def drop_unread_spec_fields(spec: objects.PodSpec) -> objects.PodSpec:

@@ -23,11 +23,13 @@ class PodFieldsRead:
         label_keys: keys of the labels that are read.
         reads_workload: whether `PodShape.workload` is read.
         reads_owner_name: whether the name of the controlling owner is read.
+        reads_claims: whether the requests of claims are read.
     """
 
     label_keys: frozenset[str] = frozenset()
     reads_workload: bool = False
     reads_owner_name: bool = False
+    reads_claims: bool = False
 
     def make_pod_fields_key(self, shape: pod_shape.PodShape) -> bytes:
         """Return a key that is equal for shapes that agree in all fields that plugins read.
@@ -46,6 +48,7 @@ class PodFieldsRead:
                 pod_shape.drop_unread_spec_fields(shape.spec),
                 shape.requests,
                 shape.own_name,
+                shape.storage if self.reads_claims else (),
                 shape.times,
             )
         )

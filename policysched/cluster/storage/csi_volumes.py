@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import TypeAlias
 
 from policysched.cluster.objects import objects, storage_objects
-from policysched.cluster.pods import pod_shape
+from policysched.cluster.pods import pod_shape, storage_requests
 from policysched.cluster.storage import csi_migration, storage
 
 Dependency: TypeAlias = tuple[type[storage_objects.StorageObject], tuple[str, str]]
@@ -84,7 +84,7 @@ def _resolve_inline_volume(
 
 def _resolve_claim_use(
     pod: pod_shape.PodInfo,
-    use: pod_shape.ClaimUse,
+    use: storage_requests.ClaimUse,
     lookup: RecordingObjectLookup,
     *,
     has_csi_node: bool,

@@ -53,7 +53,7 @@ def _comparison(
     if resource is None:
         return f"priority {shape.priority} {comparator} {required.value:.9g}"
     name = resource if resource.isidentifier() else f'"{resource}"'
-    found: float | None = shape.requests.amounts.get(resource, 0)
+    found: float | None = shape.get_requested_amount(resource)
     if required.amount == "limits":
         found = pod_requests.get_resource_limit(shape.limits, resource)
     if found is None:

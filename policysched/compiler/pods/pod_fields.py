@@ -17,7 +17,7 @@ def values(
     shape: pod_shape.PodShape,
     field: checked_selector.PodField | checked_selector.ResourceField,
 ) -> tuple[str, ...]:
-    """Return the values of a field: one for each container for `image`, else exactly one."""
+    """Return the values of a field: exactly one, but for `image` and `storageClass`."""
     match field:
         case "apiVersion" | "kind" | "resourceName":
             return (shape.labels.get(fields_as_labels.make_field_label_key(field), ""),)
@@ -34,6 +34,8 @@ def values(
             return (qos_class(shape.spec),)
         case "serviceAccountName":
             return (shape.spec.service_account_name,)
+        case "storageClass":
+            return tuple(dict.fromkeys(each.class_name for each in shape.storage))
 
 
 def qos_class(spec: objects.PodSpec) -> str:

@@ -139,9 +139,9 @@ def _field(required: checked_selector.FieldRequirement) -> PodPredicate:
         values = pod_fields.values(shape, field)
         if is_image:
             return any(pod_fields.image_matches(each, value) for value in values for each in wanted)
-        return (
-            glob_patterns.matches_field(wanted, values[0]) if has_patterns else values[0] in wanted
-        )
+        if has_patterns:
+            return any(glob_patterns.matches_field(wanted, value) for value in values)
+        return any(value in wanted for value in values)
 
     return has_one if required.operator == "In" else _not(has_one)
 
@@ -153,7 +153,7 @@ def _number(required: checked_selector.NumberRequirement) -> PodPredicate:
         return lambda shape: compare(shape.priority, wanted)
     if required.amount == "limits":
         return _limit(resource, compare, wanted)
-    return lambda shape: compare(shape.requests.amounts.get(resource, 0), wanted)
+    return lambda shape: compare(shape.get_requested_amount(resource), wanted)
 
 
 def _limit(resource: str, compare: Callable[[Any, Any], bool], wanted: float) -> PodPredicate:

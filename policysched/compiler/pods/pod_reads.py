@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from policysched.cluster.pods import shape_projection
+from policysched.cluster.pods import shape_projection, storage_requests
 from policysched.lang.checked import checked, checked_expr, checked_selector, rule_parts
 
 
@@ -30,7 +30,7 @@ def annotation_keys(policies: Iterable[checked.CheckedPolicy]) -> frozenset[str]
 def projection(policies: Iterable[checked.CheckedPolicy]) -> shape_projection.PodFieldsRead:
     """Return what policies read of an incoming pod."""
     keys: set[str] = set()
-    reads_workload = reads_owner_name = False
+    reads_workload = reads_owner_name = reads_claims = False
     for policy in policies:
         for selector in _pod_selectors(policy):
             for requirement in checked_selector.walk_requirements(selector):
@@ -39,15 +39,31 @@ def projection(policies: Iterable[checked.CheckedPolicy]) -> shape_projection.Po
                         keys.add(key)
                     case checked_selector.FieldRequirement(field="owner(name)"):
                         reads_owner_name = True
+                    case (
+                        checked_selector.FieldRequirement(field="storageClass")
+                        | checked_selector.NumberRequirement(resource=storage_requests.RESOURCE)
+                    ):
+                        reads_claims = True
                     case _:
                         pass
         keys.update(value.key for value in _pod_values(policy) if value.kind == "label")
         for rule in policy.rules:
+            reads_claims |= any(map(_reads_storage, _expressions(rule)))
             for pods in rule_parts.list_counted_pods(rule):
                 keys.update(pods.match_label_keys, pods.mismatch_label_keys)
                 keys.update(each.key for each in pods.compared)
                 reads_workload |= pods.kind == "sameWorkload"
-    return shape_projection.PodFieldsRead(frozenset(keys), reads_workload, reads_owner_name)
+    return shape_projection.PodFieldsRead(
+        frozenset(keys), reads_workload, reads_owner_name, reads_claims
+    )
+
+
+def _reads_storage(expr: checked_expr.TypedExpr) -> bool:
+    match expr:
+        case checked_expr.PodRequests(resource=storage_requests.RESOURCE):
+            return True
+        case _:
+            return False
 
 
 def _pod_selectors(policy: checked.CheckedPolicy) -> Iterator[checked_selector.Selector]:

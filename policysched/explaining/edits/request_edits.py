@@ -13,7 +13,7 @@ from msgspec import structs
 from policysched import amounts
 from policysched.cluster.columns import columns
 from policysched.cluster.objects import objects
-from policysched.cluster.pods import pod_requests, pod_shape
+from policysched.cluster.pods import pod_requests, pod_shape, storage_requests
 from policysched.explaining import suggested_edit, trials
 from policysched.explaining.facts import pod_requirements, rejections, rule_values
 from policysched.explaining.numbers import amount_search
@@ -133,7 +133,9 @@ class _AmountReadingRules:
     def list_resources_read(self) -> list[str]:
         """Return the names of the resources that the rules read, without duplicates."""
         read = _list_resources_read(self.kind, self.compares)
-        return list(dict.fromkeys([*read, *(n.resource for n in self.numbers if n.resource)]))
+        every = dict.fromkeys([*read, *(n.resource for n in self.numbers if n.resource)])
+        every.pop(storage_requests.RESOURCE, None)  # claims request it, which rarely change
+        return list(every)
 
 
 def _list_resources_read(kind: _Kind, parts: Iterable[checked_expr.TypedExpr]) -> list[str]:
@@ -222,7 +224,7 @@ def _compute_total_request_or_limit(
 ) -> int | None:
     """Return the total request or limit of the pod; None if it has no limit."""
     if kind == "requests":
-        return shape.requests.amounts.get(resource, 0)
+        return shape.get_requested_amount(resource)
     return pod_requests.get_resource_limit(shape.limits, resource)
 
 

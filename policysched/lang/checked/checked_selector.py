@@ -19,7 +19,13 @@ LabelOperator: TypeAlias = Literal["In", "NotIn", "Exists", "DoesNotExist", "Gt"
 Comparator: TypeAlias = Literal["=", "!=", "<", "<=", ">", ">="]
 TaintEffect: TypeAlias = Literal["NoSchedule", "PreferNoSchedule", "NoExecute"]
 PodField: TypeAlias = Literal[
-    "image", "owner(name)", "ownerKind", "priorityClassName", "qosClass", "serviceAccountName"
+    "image",
+    "owner(name)",
+    "ownerKind",
+    "priorityClassName",
+    "qosClass",
+    "serviceAccountName",
+    "storageClass",
 ]
 ClusterField: TypeAlias = Literal["clusterName", "provider", "region", "zone"]
 ResourceField: TypeAlias = Literal["apiVersion", "kind", "resourceName"]
@@ -75,7 +81,8 @@ class FieldRequirement:
     Attributes:
         field: `image` has several values, one for each container (including init containers): In
             matches if any image is in the set, NotIn if no image is. Both the image as in the pod
-            spec and its repository without tag and digest are compared. The values of `zone` are
+            spec and its repository without tag and digest are compared. `storageClass` likewise has
+            one value for each claim, "" for a claim without class. The values of `zone` are
             the zones of a cluster, or "" for a cluster without zones. Other fields have one value,
             "" if unset; `ownerKind` and `owner(name)` are kind and name of the controlling owner.
         operator: In or NotIn.
@@ -123,8 +130,8 @@ class NumberRequirement:
     """A comparison of the pod's priority, requests or limits with a constant.
 
     Attributes:
-        resource: name of the resource whose effective request is compared (0 if not requested);
-            None for the pod's priority.
+        resource: name of the resource whose effective request is compared (0 if not requested),
+            `storage` for the sum of the requests of the pod's claims; None for the pod's priority.
         amount: `limits` compares the effective limit instead of the request; a pod without a limit
             does not match.
         value: in the canonical scale of the resource; the number itself for the priority.

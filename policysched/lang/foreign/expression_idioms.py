@@ -106,8 +106,7 @@ EXPRESSIONS = (
         rf"\b{_OBJECT}(?:spec|status)\.[\w.]+",
         None,
         "policies cannot read `\\g<0>`",
-        "fields of nodes and pods are nodeName, "
-        + ", ".join(sorted(vocabulary.POD_FIELDS.keys() - {"storageClass"})),
+        "fields of nodes and pods are nodeName, " + ", ".join(sorted(vocabulary.POD_FIELDS)),
     ),
     _idiom(rf"\bobject\.metadata\.labels\.({_KEY})\s*({_EQUALITY})\s*({_VALUE})", r"pod(\1 \2 \3)"),
     _idiom(

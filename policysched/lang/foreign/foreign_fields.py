@@ -34,6 +34,7 @@ _OURS: dict[vocabulary.Domain, dict[str, str]] = {
         **dict.fromkeys(("metadata.ownerReferences.kind", "owner.kind"), "ownerKind"),
         **dict.fromkeys(("metadata.ownerReferences.name", "owner.name"), "owner(name)"),
         **dict.fromkeys(("nodename", "node_name", "spec.nodeName"), "nodeName"),
+        **dict.fromkeys(("storageClassName", "spec.storageClassName"), "storageClass"),
         "spec.priority": "priority",
     },
     "namespace": {"metadata.name": "kubernetes.io/metadata.name"},
@@ -81,6 +82,8 @@ def find_key_meaning(domain: vocabulary.Domain, key: str) -> FieldMeaning | None
         return FieldMeaning(other, subject, advice)
     if subject != key:
         return FieldMeaning(domain, subject)
+    if domain == "resource" and _is_field_of_pods_only(key):
+        return FieldMeaning("pod", key, f"a binding does not know the `{key}` of pods")
     owner, _, rest = key.partition(".")
     if owner in _HOMES:
         return _find_prefixed_key_meaning(domain, "pod" if owner == "pod" else "node", rest)
@@ -96,6 +99,10 @@ def find_key_meaning(domain: vocabulary.Domain, key: str) -> FieldMeaning | None
         fields = ", ".join(vocabulary.FIELDS[domain])
         return FieldMeaning(domain, "", f"fields of a {domain} are {fields}" if fields else "")
     return None
+
+
+def _is_field_of_pods_only(key: str) -> bool:
+    return key in vocabulary.POD_FIELDS.keys() - vocabulary.RESOURCE_FIELDS and not key.islower()
 
 
 def _find_prefixed_key_meaning(

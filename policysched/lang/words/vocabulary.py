@@ -39,9 +39,7 @@ POD_FIELDS: dict[str, ReservedField] = {
         "text", "quality of service class", ("Guaranteed", "Burstable", "BestEffort")
     ),
     "serviceAccountName": ReservedField("text", "`spec.serviceAccountName`"),
-    "storageClass": ReservedField(
-        "texts", "storage class of any claim of the pod (not yet supported)"
-    ),
+    "storageClass": ReservedField("texts", "storage class of any claim of the pod"),
 }
 NODE_FIELDS: dict[str, ReservedField] = {
     "nodeName": ReservedField("text", "`metadata.name` of the node"),
@@ -74,8 +72,13 @@ SELECTOR_FUNCTIONS: dict[str, tuple[tuple[Domain, ...], str]] = {
     "limits": (("pod",), "effective limit of a resource; a pod without a limit does not match"),
     "nodeInfo": (("node",), "`nodeInfo(kubeletVersion)`, compared as a version"),
     "owner": (("pod",), "`owner(name)`, the name of the controlling owner"),
-    "requests": (("pod", "resource"), "effective request of a resource; 0 without a request"),
+    "requests": (
+        ("pod", "resource"),
+        "effective request of a resource; 0 without a request; `requests(storage)` adds up claims",
+    ),
 }
+CLAIMED_RESOURCE = "storage"
+"""The resource that the claims of pods request; containers and nodes do not have it."""
 NODE_CONDITIONS = ("DiskPressure", "MemoryPressure", "NetworkUnavailable", "PIDPressure", "Ready")
 """The conditions that the kubelet or a cloud provider sets; other components add their own."""
 CONDITION_STATUSES = ("True", "False", "Unknown")
@@ -101,7 +104,7 @@ NODE_RESOURCE_FUNCTIONS: dict[str, str] = {
 }
 FUNCTIONS: dict[str, str] = {
     **NODE_RESOURCE_FUNCTIONS,
-    "requests": "amount that the pod requests; 0 without a request",
+    "requests": "amount that the pod, or for `storage` its claims, requests; 0 without a request",
     "limits": "limit of the pod; missing if the pod has no limit",
     "label": "the value of a node label as a number; missing if the value is not a number",
     "annotation": "the value of a node annotation as a number; missing if it is not a number",

@@ -200,10 +200,9 @@ def _propose_label_keys(
     for domain in _list_selector_domains(context):
         yield from _propose_domain_labels(program, domain)
         for name, field in vocabulary.FIELDS[domain].items():
-            if _is_doc_of_supported_word(field.doc):
-                yield proposals.CompletionProposal(
-                    name, "field", f"field of the {domain}", field.doc, rank=3
-                )
+            yield proposals.CompletionProposal(
+                name, "field", f"field of the {domain}", field.doc, rank=3
+            )
         for name, (domains, doc) in vocabulary.SELECTOR_FUNCTIONS.items():
             if domain in domains:
                 yield proposals.CompletionProposal(name, "function", doc, rank=4)
@@ -348,8 +347,7 @@ def _propose_functions(
     context: cursor_contexts.CursorContext,
 ) -> Iterator[proposals.CompletionProposal]:
     for name, doc in vocabulary.FUNCTIONS.items():
-        if _is_doc_of_supported_word(doc):
-            yield proposals.CompletionProposal(name, "function", doc, rank=3)
+        yield proposals.CompletionProposal(name, "function", doc, rank=3)
     if context.item != "clusterPolicy":
         doc = word_docs.describe_word("count", context.statement)
         yield proposals.CompletionProposal("count", "function", doc, rank=3)
@@ -367,10 +365,6 @@ def _can_item_read_definition(item: str, node: object) -> bool:
         return True
     is_of_clusters = any(option.keyword == "cluster" for option in node.options)
     return is_of_clusters == (item == "clusterPolicy")
-
-
-def _is_doc_of_supported_word(doc: str) -> bool:
-    return not doc.endswith("(not yet supported)")
 
 
 def _is_in_normalisation_arguments(context: cursor_contexts.CursorContext) -> bool:

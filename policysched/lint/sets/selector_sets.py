@@ -7,9 +7,9 @@ which allows some classes of some variables. The selector is empty if every box 
 
 The result is always sound: a selector that is reported as impossible cannot match. It is exact for
 labels, annotations, numbers and fields, up to `MAX_BOXES`. Beyond this limit, no selector is
-reported as impossible. A contradiction between different taint or image requirements on one object
-is not detected, nor one of three patterns of which each two have common matches
-(`pattern_classes`).
+reported as impossible. A contradiction between different requirements on taints, images or storage
+classes of one object is not detected, nor one of three patterns of which each two have common
+matches (`pattern_classes`).
 """
 
 from __future__ import annotations
@@ -26,6 +26,9 @@ from policysched.lint.sets import pattern_classes
 MAX_BOXES = 256
 MAX_OPERANDS = 64
 """The maximum number of operands compared in pairs; selectors written by hand have fewer."""
+
+_SEVERAL = ("image", "storageClass")
+"""Fields with several values."""
 
 Variable: TypeAlias = tuple[object, ...]
 Value: TypeAlias = "str | float | bool | pattern_classes.TextClass | None"
@@ -174,10 +177,8 @@ def _get_variable(requirement: checked_selector.Requirement) -> Variable:
             return ("label", key)
         case checked_selector.AnnotationRequirement(key=key):
             return ("annotation", key)
-        case checked_selector.FieldRequirement(field="image", values=values):
-            return ("image", values)
-        case checked_selector.FieldRequirement(field=field):
-            return ("field", field)
+        case checked_selector.FieldRequirement(field=field, values=values):
+            return (field, values) if field in _SEVERAL else ("field", field)
         case checked_selector.ConditionRequirement(condition=condition):
             return ("condition", condition)
         case checked_selector.VersionRequirement():
@@ -197,7 +198,7 @@ def _choose_representative_values(
             return (None, *_split_by_patterns(readers, _choose_representative_texts(readers)))
         case checked_selector.AnnotationRequirement():
             return (None, *_choose_representative_texts(readers))
-        case checked_selector.FieldRequirement(field=field) if field != "image":
+        case checked_selector.FieldRequirement(field=field) if field not in _SEVERAL:
             named = {value for each in readers for value in _list_required_values(each)}
             exact = sorted(value for value in named if value and not _is_pattern(readers[0], value))
             return ("", *_split_by_patterns(readers, [*exact, _OTHER]))
@@ -327,7 +328,7 @@ def _matches_requirement(requirement: checked_selector.Requirement, value: Value
         case checked_selector.VersionRequirement(comparator=comparator, bound=bound):
             version = value if isinstance(value, str) else ""
             return comparisons.compare_version(version, comparator, bound)
-        case checked_selector.FieldRequirement(field="image", operator=operator):
+        case checked_selector.FieldRequirement(field="image" | "storageClass", operator=operator):
             return bool(value) is (operator == "In")
         case checked_selector.FieldRequirement(operator=operator, values=values):
             is_in = value in values or (value != "" and _matches_patterns(values, value))

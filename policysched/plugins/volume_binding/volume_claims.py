@@ -10,7 +10,7 @@ import dataclasses
 from collections.abc import Iterable
 
 from policysched.cluster.objects import storage_objects
-from policysched.cluster.pods import pod_shape
+from policysched.cluster.pods import pod_shape, storage_requests
 from policysched.cluster.storage import storage
 from policysched.framework import status
 
@@ -45,7 +45,7 @@ def find_pod_claims(pod: pod_shape.PodInfo, stored: storage.Storage) -> PodClaim
 
 
 def _find_claim_problem(
-    use: pod_shape.ClaimUse, pod: pod_shape.PodInfo, stored: storage.Storage
+    use: storage_requests.ClaimUse, pod: pod_shape.PodInfo, stored: storage.Storage
 ) -> str:
     """Return the reason why a claim prevents scheduling, or ""."""
     name, namespace = use.claim_name, pod.shape.namespace

@@ -18,7 +18,7 @@ import numpy as np
 from policysched.cluster import snapshot
 from policysched.cluster.columns import columns
 from policysched.cluster.objects import storage_objects
-from policysched.cluster.pods import pod_shape
+from policysched.cluster.pods import pod_shape, storage_requests
 from policysched.framework import apart, cycle_state, events, interface, status
 from policysched.plugins import names
 from policysched.plugins.shared import node_rejection_texts
@@ -152,7 +152,7 @@ class VolumeRestrictions:
 
 
 def _find_claim(
-    pod: pod_shape.PodInfo, use: pod_shape.ClaimUse, snap: snapshot.Snapshot
+    pod: pod_shape.PodInfo, use: storage_requests.ClaimUse, snap: snapshot.Snapshot
 ) -> storage_objects.PersistentVolumeClaim | None:
     return snap.storage.claims.get(use.claim_name, pod.shape.namespace)
 

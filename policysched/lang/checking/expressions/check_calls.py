@@ -10,7 +10,7 @@ from policysched.lang import source
 from policysched.lang.checked import checked_expr
 from policysched.lang.checking import diagnostic_collector, number_reading
 from policysched.lang.checking.expressions import check_operands
-from policysched.lang.checking.selectors import check_selectors
+from policysched.lang.checking.selectors import check_resource_names
 from policysched.lang.diagnostics import diagnostics
 from policysched.lang.foreign import foreign_words
 from policysched.lang.syntax import syntax_expr
@@ -112,22 +112,15 @@ def read_word_argument(
     return None
 
 
-def read_resource_name(checker: NumberChecker, word: syntax_expr.Value) -> str | None:
-    """Return the name of a resource; report an invalid name and return None."""
-    problem = kubernetes_names.find_resource_name_problem(word.text)
-    if problem:
-        check_selectors.report_invalid_resource(checker.env, word, problem)
-        return None
-    return word.text
-
-
 def _check_resource_call(checker: NumberChecker, call: syntax_expr.Call) -> Typed | None:
     """Check `requests`, `limits` and the resource functions of nodes."""
     name = call.function.text
     word = read_word_argument(checker.found, call, f"{name}(cpu)")
-    resource = read_resource_name(checker, word) if word is not None else None
-    if resource is None:
+    if word is None or check_resource_names.report_wrong_resource(
+        checker.env, name, word, _find_reader_domain(checker, name)
+    ):
         return None
+    resource = word.text
     unit = units.find_resource_unit(resource)
     if name == "requests":
         return checked_expr.PodRequests(resource, unit, call.span)
@@ -137,11 +130,19 @@ def _check_resource_call(checker: NumberChecker, call: syntax_expr.Call) -> Type
                 "PS108",
                 "a binding has the requests of its replicas, but not their limits",
                 call.span,
-                help=f"write `requests({word.text if word else resource})`",
+                help=f"write `requests({resource})`",
             )
             return None
         return checked_expr.PodLimits(resource, unit, call.span)
     return checked_expr.NodeResource(cast("Any", name), resource, unit, call.span)
+
+
+def _find_reader_domain(checker: NumberChecker, function: str) -> vocabulary.Domain:
+    """Return the kind of objects whose resource a function reads."""
+    is_of_cluster = checker.env.target == "cluster"
+    if function in vocabulary.NODE_RESOURCE_FUNCTIONS:
+        return "cluster" if is_of_cluster else "node"
+    return "resource" if is_of_cluster else "pod"
 
 
 def _check_node_number_call(checker: NumberChecker, call: syntax_expr.Call) -> Typed | None:

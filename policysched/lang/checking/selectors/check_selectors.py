@@ -10,13 +10,14 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any, cast
 
-from policysched import int64, spelling, units
+from policysched import int64, units
 from policysched.lang import source, text_limits
 from policysched.lang.checked import checked_selector
-from policysched.lang.checking import number_reading, unsupported
+from policysched.lang.checking import number_reading
 from policysched.lang.checking.selectors import (
     check_label_idioms,
     check_node_facts,
+    check_resource_names,
     check_taints,
     field_values,
     param_values,
@@ -366,11 +367,6 @@ class SelectorChecker:
     ) -> checked_selector.Selector | None:
         """Check a requirement on a field; Exists and `=` become In and NotIn."""
         name = requirement.subject.name.text
-        if name == "storageClass":
-            self._found.add_diagnostic(
-                unsupported.diagnose_unsupported(name, requirement.subject.span)
-            )
-            return None
         if field.kind == "number":
             return self._check_number_requirement(requirement, None, units.NUMBER)
         operator, values = requirement.operator, [value.text for value in requirement.words]
@@ -379,8 +375,7 @@ class SelectorChecker:
             operator, values = ("NotIn", [""]) if operator == "Exists" else ("In", [""])
         operator = {"=": "In", "!=": "NotIn"}.get(operator, operator)  # type: ignore[assignment] # values of the dict are operators
         if operator not in ("In", "NotIn"):
-            code = "PS704" if self._domain == "cluster" else "PS108"
-            self._report_wrong_operator(requirement, "In, NotIn, = and !=", code)
+            self._report_operator_of_field(requirement)
             return None
         for value in requirement.words:
             if field.values and value.text not in field.values:
@@ -395,6 +390,15 @@ class SelectorChecker:
             tuple(sorted(set(values))),
             requirement.span,
         )
+
+    def _report_operator_of_field(self, requirement: syntax_expr.Requirement) -> None:
+        """Report an operator that a field does not support."""
+        signs = {"Exists": ">", "DoesNotExist": "="}
+        supported = "In, NotIn, = and !="
+        if requirement.subject.name.text == "storageClass" and requirement.operator in signs:
+            supported += f"; write `requests(storage) {signs[requirement.operator]} 0`"
+        code = "PS704" if self._domain == "cluster" else "PS108"
+        self._report_wrong_operator(requirement, supported, code)
 
     def _report_wrong_operator(
         self, requirement: syntax_expr.Requirement, operators: str, code: str = "PS108"
@@ -413,14 +417,13 @@ class SelectorChecker:
         self, requirement: syntax_expr.Requirement, argument: syntax_expr.Value
     ) -> checked_selector.Selector | None:
         """Check a requirement on `requests(R)` or `limits(R)`."""
-        problem = kubernetes_names.find_resource_name_problem(argument.text)
-        if problem:
-            report_invalid_resource(self._env, argument, problem)
+        name = requirement.subject.name.text
+        if check_resource_names.report_wrong_resource(self._env, name, argument, self._domain):
             return None
         number = self._check_number_requirement(
             requirement, argument.text, units.find_resource_unit(argument.text)
         )
-        if number is None or requirement.subject.name.text == "requests":
+        if number is None or name == "requests":
             return number
         return dataclasses.replace(number, amount="limits")
 
@@ -446,21 +449,3 @@ class SelectorChecker:
         if value is None:
             return None
         return checked_selector.NumberRequirement(resource, comparator, value, requirement.span)
-
-
-def report_invalid_resource(
-    env: number_reading.NameEnvironment, name: syntax_expr.Value, problem: str
-) -> None:
-    """Report a name that is not the name of a resource."""
-    meant = foreign_words.RESOURCES.get(name.text.lower())
-    near = spelling.find_nearest_names(name.text, ("cpu", "memory", "ephemeral-storage", "pods"))
-    near = [meant] if meant else near
-    env.found.add_error(
-        "PS104",
-        f"`{name.text}` {problem}",
-        name.span,
-        label="" if meant else spelling.suggest_names(name.text, near),
-        help=f"write `{near[0]}`"
-        if near
-        else 'names of extended resources look like "nvidia.com/gpu"',
-    )

@@ -44,6 +44,7 @@ _CHECKS: dict[str, Callable[[str], str]] = {
     "nodeName": kubernetes_names.find_dns_subdomain_problem,
     "priorityClassName": kubernetes_names.find_dns_subdomain_problem,
     "serviceAccountName": kubernetes_names.find_dns_subdomain_problem,
+    "storageClass": kubernetes_names.find_dns_subdomain_problem,
     "clusterName": kubernetes_names.find_dns_subdomain_problem,
     "ownerKind": _find_kind_problem,
     "owner(name)": kubernetes_names.find_dns_subdomain_problem,

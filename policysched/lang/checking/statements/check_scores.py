@@ -11,7 +11,7 @@ from policysched.lang.checked import checked, checked_expr
 from policysched.lang.checking import clauses, diagnostic_collector
 from policysched.lang.checking.expressions import check_exprs, check_missing_data
 from policysched.lang.checking.metrics import check_metric_options, check_metrics
-from policysched.lang.checking.selectors import check_selectors
+from policysched.lang.checking.selectors import check_resource_names
 from policysched.lang.syntax import syntax, syntax_clause, syntax_expr
 from policysched.lang.words import kubernetes_names, vocabulary
 
@@ -351,7 +351,7 @@ def _check_resource_weight(
         return None
     problem = kubernetes_names.find_resource_name_problem(word.text)
     if problem:
-        check_selectors.report_invalid_resource(own.env, word, problem)
+        check_resource_names.report_invalid_resource(own.env, word, problem)
         return None
     if argument.key is None:
         return word.text, 1
