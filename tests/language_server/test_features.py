@@ -339,6 +339,25 @@ metadata: {name: n1, annotations: {example.com/rack: r1, note: a b}}
 status:
   conditions: [{type: GpuHealthy, status: "True"}]
   nodeInfo: {kubeletVersion: v1.30.2-gke.100}
+---
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: data, namespace: shop}
+spec: {storageClassName: local-ssd, resources: {requests: {storage: 1Gi}}}
+---
+apiVersion: storage.k8s.io/v1
+kind: StorageClass
+metadata: {name: network}
+provisioner: example.com/disks
+---
+apiVersion: v1
+kind: Pod
+metadata:
+  name: web-1
+  namespace: shop
+  ownerReferences:
+  - {apiVersion: batch/v1, kind: Job, name: ingest-28, uid: u, controller: true}
+spec: {}
 """
 
 
@@ -356,12 +375,21 @@ status:
         ("reject when node(condition(|", {"GpuHealthy"}, {"note"}),
         ("reject when annotation(|", {"example.com/rack"}, {"GpuHealthy"}),
         ("reject when pod(owner(|", {"name"}, {"GpuHealthy"}),
+        ("reject when pod(owner(name) = |", {"ingest-28"}, {"web-1", "True"}),
+        ("reject when pod(owner(name) In (x, |", {"ingest-28"}, {"web-1"}),
+        ("reject when node(pool = pod(owner(|", {"name"}, {"GpuHealthy"}),
+        ("reject when pod(storageClass = |", {"local-ssd", "network"}, {"ingest-28"}),
+        ("reject when pod(storageClass NotIn (|", {"local-ssd", "network"}, {"data"}),
+        ("reject when pod(requests(|", {"storage", "cpu"}, {"local-ssd"}),
+        ("reject when pod(limits(|", {"memory"}, {"storage"}),
+        ("reject when requests(|", {"storage", "cpu"}, {"local-ssd"}),
+        ("reject when free(|", {"memory"}, {"storage"}),
     ],
 )
-def test_completion_knows_facts_of_nodes(
+def test_completion_knows_facts_of_nodes_and_pods(
     marked: str, expected: set[str], not_expected: set[str], tmp_path: pathlib.Path
 ) -> None:
-    """Conditions, annotations and versions of the cluster, and the values that the language has."""
+    """Those of the cluster, and the words that the language has."""
     (path := tmp_path / "nodes.yaml").write_text(FACTS)
     loaded = cluster_data.load_cluster_data(
         editor_settings.EditorSettings(cluster=str(path)), tmp_path

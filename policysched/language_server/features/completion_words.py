@@ -9,7 +9,7 @@ from typing import cast
 from policysched import units
 from policysched.lang.syntax import syntax
 from policysched.lang.words import vocabulary
-from policysched.language_server.features import node_fact_words, proposals
+from policysched.language_server.features import function_words, proposals
 from policysched.language_server.project import programs
 from policysched.language_server.words import cursor_contexts, names, word_docs
 from policysched.language_server.words import vocabulary as words
@@ -149,11 +149,15 @@ def _propose_selector_words(
 ) -> Iterator[proposals.CompletionProposal]:
     """Yield the labels, values or params that fit the position in a selector."""
     opening, key = context.enclosing
-    if opening in node_fact_words.FUNCTIONS or any(node_fact_words.find_compared_fact(context)):
-        if opening == "owner" or "node" in _list_selector_domains(context):
-            facts = node_fact_words.list_fact_words(program.completion_words, context)
+    function = function_words.find_function(context)
+    if function:
+        domain = function_words.FUNCTIONS[function]
+        if opening == "owner" or domain in _list_selector_domains(context):
+            facts = function_words.list_fact_words(program.completion_words, context)
             for word, meaning in facts:
                 yield from _propose_quoted_words((word,), "value", meaning)
+    elif opening in ("requests", "limits"):
+        yield from _propose_resources(program, context)
     elif context.get_preceding_word() in _NUMBER_SIGNS or (
         context.get_preceding_word() in _VALUE_SIGNS and _is_after_pod_amount(context)
     ):
@@ -301,18 +305,10 @@ def _propose_expression_words(
         "limits",
         *vocabulary.STRATEGIES,
     }:
-        resources = {*_RESOURCES, *program.completion_words.resources}
-        yield from _propose_quoted_words(
-            (each for each in resources if each.isidentifier()), "value", "resource"
-        )
-        quoted = (each for each in resources if not each.isidentifier())
-        yield from (
-            proposals.CompletionProposal(f'"{each}"', "value", "resource", rank=2)
-            for each in quoted
-        )
+        yield from _propose_resources(program, context)
         return
     if opening == "annotation":
-        facts = node_fact_words.list_fact_words(program.completion_words, context)
+        facts = function_words.list_fact_words(program.completion_words, context)
         yield from _propose_quoted_words((word for word, _ in facts), "value", "annotation")
         return
     if opening == "label":
@@ -333,6 +329,22 @@ def _propose_expression_words(
     if context.get_preceding_word() == "score":
         for name, doc in vocabulary.STRATEGIES.items():
             yield proposals.CompletionProposal(name, "function", doc, rank=2)
+
+
+def _propose_resources(
+    program: programs.PolicyProgram, context: cursor_contexts.CursorContext
+) -> Iterator[proposals.CompletionProposal]:
+    """Yield the resources that the function at the cursor can read."""
+    resources = {*_RESOURCES, *program.completion_words.resources}
+    if context.enclosing[0] == "requests" and context.item != "clusterPolicy":
+        resources.add(vocabulary.CLAIMED_RESOURCE)
+    yield from _propose_quoted_words(
+        (each for each in resources if each.isidentifier()), "value", "resource"
+    )
+    quoted = (each for each in resources if not each.isidentifier())
+    yield from (
+        proposals.CompletionProposal(f'"{each}"', "value", "resource", rank=2) for each in quoted
+    )
 
 
 def _propose_fields(at: cursor_contexts.CursorContext) -> Iterator[proposals.CompletionProposal]:

@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from policysched.cluster.objects import storage_objects
 from policysched.lang.parsing import parser
 from policysched.lang.syntax import syntax, syntax_expr
 from policysched.lang.words import glob_patterns
@@ -38,7 +39,7 @@ class CompletionVocabulary:
 
     Attributes:
         labels: the labels of nodes, pods, namespaces and member clusters.
-        node_facts: function -> the annotations, conditions or versions of nodes, with their values.
+        facts: function of selectors -> its arguments in the cluster, with their values.
         taints: the taints in the syntax of `tolerate`, `key=value:Effect`.
         resources: the resources that nodes offer.
         series: the names of series in Prometheus, including the results of recording rules.
@@ -51,7 +52,7 @@ class CompletionVocabulary:
     resources: frozenset[str] = frozenset()
     series: frozenset[str] = frozenset()
     meanings: Mapping[str, str] = dataclasses.field(default_factory=dict)
-    node_facts: Mapping[str, Labels] = dataclasses.field(default_factory=dict)
+    facts: Mapping[str, Labels] = dataclasses.field(default_factory=dict)
 
     def get_labels(self, domain: Domain) -> Labels:
         """Return the labels of one domain: nodes, pods, namespaces or member clusters."""
@@ -71,10 +72,8 @@ class CompletionVocabulary:
             self.series | other.series,
             {**other.meanings, **self.meanings},
             {
-                function: _join_words(
-                    self.node_facts.get(function, {}), other.node_facts.get(function, {})
-                )
-                for function in {*self.node_facts, *other.node_facts}
+                function: _join_words(self.facts.get(function, {}), other.facts.get(function, {}))
+                for function in {*self.facts, *other.facts}
             },
         )
 
@@ -100,8 +99,11 @@ def collect_cluster_vocabulary(dump: dump_file.ObjectDump) -> CompletionVocabula
         {
             "node": _count_label_values(node.metadata.labels for node in found.nodes),
             "pod": _count_label_values(
-                each.labels
-                for each in (*(p.metadata for p in found.pods), *(b.metadata for b in bindings))
+                (
+                    *(pod.metadata.labels for pod in found.pods),
+                    *(binding.metadata.labels for binding in bindings),
+                    *_list_storage_classes(found.storage),
+                )
             ),
             "namespace": _count_label_values(each.metadata.labels for each in found.namespaces),
             "cluster": _count_label_values(
@@ -115,7 +117,7 @@ def collect_cluster_vocabulary(dump: dump_file.ObjectDump) -> CompletionVocabula
         ),
         taints=frozenset(map(str, taints)),
         resources=frozenset(resources),
-        node_facts={
+        facts={
             "annotation": _count_label_values(node.metadata.annotations for node in found.nodes),
             "condition": _count_label_values(
                 {each.type: each.status for each in node.status.conditions} for node in found.nodes
@@ -123,8 +125,25 @@ def collect_cluster_vocabulary(dump: dump_file.ObjectDump) -> CompletionVocabula
             "nodeInfo": _count_label_values(
                 {"kubeletVersion": node.status.node_info.kubelet_version} for node in found.nodes
             ),
+            "owner": _count_label_values(
+                {"name": owner.name}
+                for pod in found.pods
+                for owner in pod.metadata.owner_references
+                if owner.controller
+            ),
         },
     )
+
+
+def _list_storage_classes(
+    stored: Iterable[storage_objects.StorageObject],
+) -> Iterator[Mapping[str, str]]:
+    """Yield each class of storage, also of claims, as the field of pods that names it."""
+    for each in stored:
+        if isinstance(each, storage_objects.PersistentVolumeClaim) and each.class_name:
+            yield {"storageClass": each.class_name}
+        elif isinstance(each, storage_objects.StorageClass):
+            yield {"storageClass": each.metadata.name}
 
 
 def _collect_member_labels(cluster: objects.Cluster) -> Mapping[str, str]:

@@ -1,8 +1,10 @@
-"""Proposals for annotations, conditions and versions of nodes in selectors."""
+"""Proposals for what functions of selectors read of nodes, and of the owners of pods."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from types import MappingProxyType
+from typing import Literal
 
 from policysched import release_version
 from policysched.lang.words import vocabulary
@@ -11,8 +13,10 @@ from policysched.language_server.words import vocabulary as words
 
 _LISTS = frozenset({"In", "in", "NotIn", "notIn", "notin"})
 _SIGNS = frozenset({"=", "==", "!=", "<", "<=", ">", ">=", "Gt", "Lt"})
-FUNCTIONS = ("annotation", "condition", "nodeInfo", "owner")
-"""The functions of selectors whose argument names a fact of nodes or of the owner of pods."""
+FUNCTIONS: Mapping[str, Literal["node", "pod"]] = MappingProxyType(
+    {"annotation": "node", "condition": "node", "nodeInfo": "node", "owner": "pod"}
+)
+"""The functions of selectors with known arguments -> the objects of which they are known."""
 
 
 def list_fact_words(
@@ -28,7 +32,7 @@ def list_fact_words(
             yield key, "of the controlling owner" if opening == "owner" else f"{opening} of nodes"
         return
     function, key = find_compared_fact(context)
-    facts = known.node_facts.get(function, {})
+    facts = known.facts.get(function, {})
     values: Iterable[str] = facts.get(key.strip('"'), ())
     if function == "condition":
         values = vocabulary.CONDITION_STATUSES
@@ -39,7 +43,7 @@ def list_fact_words(
 
 
 def _list_arguments(known: words.CompletionVocabulary, function: str) -> set[str]:
-    found = set(known.node_facts.get(function, ()))
+    found = set(known.facts.get(function, ()))
     if function == "condition":
         found |= set(vocabulary.NODE_CONDITIONS)
     if function == "nodeInfo":
@@ -47,6 +51,12 @@ def _list_arguments(known: words.CompletionVocabulary, function: str) -> set[str
     if function == "owner":
         found |= set(vocabulary.OWNER_FIELDS)
     return found
+
+
+def find_function(context: cursor_contexts.CursorContext) -> str:
+    """Return the function whose argument or value is at the cursor, or ""."""
+    opening, _ = context.enclosing
+    return opening if opening in FUNCTIONS else find_compared_fact(context)[0]
 
 
 def find_compared_fact(context: cursor_contexts.CursorContext) -> tuple[str, str]:
