@@ -328,6 +328,7 @@ own_texts = st.sampled_from(
         checked_selector.PodText("annotation", "tier"),
         checked_selector.PodText("namespace"),
         checked_selector.PodText("serviceAccountName"),
+        checked_selector.PodText("owner(name)"),
     )
 )
 pod_texts = own_texts | st.just(checked_selector.PodText("namespaceLabel", "team"))

@@ -57,6 +57,14 @@ def _volume(handle: str) -> desk.Object:
             "spec": {"csi": source}}  # fmt: skip
 
 
+def _owned(owner: str) -> desk.Object:
+    pod = clusters.pod("p")
+    pod["metadata"]["ownerReferences"] = [
+        {"apiVersion": "batch/v1", "kind": "Job", "name": owner, "uid": owner, "controller": True}
+    ]
+    return pod
+
+
 def _csi_node() -> desk.Object:
     driver = {"name": "d.csi", "nodeID": "n1", "allocatable": {"count": 0}}
     return {
@@ -227,6 +235,49 @@ CASES = [
         _policy("reject when not pod(limits(memory) <= 4Gi) as unlimited"),
         {"unlimited": "no limits(memory)"},
         id="a limit of the pod that is missing",
+    ),
+    pytest.param(
+        [
+            clusters.pod("p", volumes=[CLAIM]),
+            _claim(
+                volumeName="v1",
+                storageClassName="slow",
+                resources={"requests": {"storage": "300Gi"}},
+            ),
+            _volume("v1"),
+        ],
+        _policy(
+            "reject when pod(storageClass = slow) and node(zone = a) as slow "
+            "reject when requests(storage) > 200Gi as large "
+            "reject when pod(requests(storage) >= 300Gi) as larger"
+        ),
+        {
+            "slow": "pod storageClass slow; zone=a",
+            "large": "requests(storage) 300Gi > 200Gi",
+            "larger": "requests(storage) 300Gi >= 300Gi",
+        },
+        id="what claims request",
+    ),
+    pytest.param(
+        [clusters.pod("p")],
+        _policy(
+            "reject when pod(storageClass != fast) as other "
+            "reject when not pod(requests(storage) > 0) as stateless"
+        ),
+        {"other": "pod storageClass unset", "stateless": "requests(storage) 0 <= 0"},
+        id="a pod without claims",
+    ),
+    pytest.param(
+        [_owned("ingest-1")],
+        _policy(
+            "reject when pod(owner(name) = ingest-1) and node(zone = a) as jobs "
+            "nodeAffinity required zone = pod(owner(name)) missing reject as own-zone"
+        ),
+        {
+            "jobs": "pod owner(name) ingest-1; zone=a",
+            "own-zone": "zone=a; pod owner(name)=ingest-1",
+        },
+        id="the name of the owner",
     ),
     pytest.param(
         [clusters.pod("p")],

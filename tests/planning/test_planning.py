@@ -10,6 +10,7 @@ from tests.cli import clusters
 from tests.planning import plans
 
 _SSD = "nodeAffinity required disktype = ssd as ssd"
+_HDD = "nodeAffinity required disktype = hdd as hdd"
 _HOT = "reject when busy > 80% missing allow as too-hot"
 _LOW = "score busy prefer low normalize linear(0%, 100%) missing score 0 weight {} as low"
 _ROOM = "score free(cpu) prefer high normalize linear(0, 8) missing score 0 weight {} as room"
@@ -32,6 +33,41 @@ _ONE = "version 1\nparam hot: ratio = {}\n" + plans.METRIC
 _PARAM = "reject when busy > hot missing allow as too-hot"
 _TOLERATE = "tolerate dedicated=web:NoSchedule as own"
 _OFF = "policy calm {{ for pods where app = web\n  {} }}"
+
+
+def _own(name: str, on: str, owner: str) -> clusters.Object:
+    pod = clusters.pod(name, on=on)
+    job = {"apiVersion": "batch/v1", "kind": "Job", "name": owner, "uid": owner}
+    pod["metadata"]["ownerReferences"] = [{**job, "controller": True}]
+    return pod
+
+
+def _claim(name: str, size: str) -> clusters.Object:
+    """Return a claim of the class of the same name."""
+    bound = {"pv.kubernetes.io/bind-completed": "yes"}
+    return {
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "metadata": {"name": name, "namespace": "prod", "annotations": bound},
+        "spec": {
+            "storageClassName": name,
+            "volumeName": name,
+            "resources": {"requests": {"storage": size}},
+        },
+    }
+
+
+def _use(claim: str) -> list[clusters.Object]:
+    return [{"name": "v", "persistentVolumeClaim": {"claimName": claim}}]
+
+
+_CLAIMS = (
+    *(_claim("fast", "100Gi"), _claim("slow", "1Gi")),
+    *(
+        {"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": name}, "spec": {}}
+        for name in ("fast", "slow")
+    ),
+)
 
 _CASES: dict[str, dict[str, Any]] = {
     "a reject moves a pod": {
@@ -149,6 +185,46 @@ _CASES: dict[str, dict[str, Any]] = {
         "busy": {"a": "90%", "b": "10%"},
         "changed": {"p": ("moved", "a", "b")},
         "causes": None,
+    },
+    "a class of claims moves a pod": {
+        "old": plans.policy(scope="for pods where storageClass = fast"),
+        "new": plans.policy(_HDD, scope="for pods where storageClass = fast"),
+        "items": (
+            *(_A, _B, *_CLAIMS),
+            clusters.pod("p", on="a", volumes=_use("fast")),
+            clusters.pod("q", on="b", volumes=_use("slow")),
+        ),
+        "changed": {"p": ("moved", "a", "b")},
+        "causes": {"p": ("edit", ["web/hdd"])},
+    },
+    "a size of claims moves a pod": {
+        "old": plans.policy(
+            "reject when requests(storage) > 200Gi and node(disktype = ssd) as big"
+        ),
+        "new": plans.policy("reject when requests(storage) > 10Gi and node(disktype = ssd) as big"),
+        "items": (
+            *(_A, _B, *_CLAIMS),
+            clusters.pod("p", on="a", volumes=_use("fast")),
+            clusters.pod("q", on="b", volumes=_use("slow")),
+        ),
+        "changed": {"p": ("moved", "a", "b")},
+        "causes": {"p": ("edit", ["web/big"])},
+    },
+    "an owner moves a pod": {
+        "old": plans.policy(),
+        "new": plans.policy(_HDD, scope="for pods where owner(name) = ingest-1"),
+        "items": (_A, _B, _own("p", on="a", owner="ingest-1"), _own("q", on="b", owner="ingest-2")),
+        "changed": {"p": ("moved", "a", "b")},
+        "causes": {"p": ("edit", ["web/hdd"])},
+    },
+    "a node of all owners lets a pod fit": {
+        "old": plans.policy("nodeAffinity required disktype = pod(owner(name)) missing allow as o"),
+        "new": plans.policy(
+            "nodeAffinity required disktype In (ssd, pod(owner(name))) missing allow as o"
+        ),
+        "items": (_A, _B, _own("p", on="a", owner="ssd"), _own("q", on="b", owner="nvme")),
+        "changed": {"q": ("schedulable", None, "a")},
+        "causes": {"q": ("edit", ["web/o"])},
     },
     "a pod that is not in scope stays": {
         "old": "",

@@ -130,6 +130,8 @@ def own_text(value: checked_selector.PodText, pod: objects.Pod) -> str | None:
             return pod.metadata.annotations.get(value.key)
         case "namespace":
             return pod.metadata.namespace
+        case "owner(name)":
+            return policy_selectors.field_value("owner(name)", pod) or None
         case "serviceAccountName":
             return pod.spec.service_account_name or None
         case _:

@@ -46,7 +46,9 @@ def projection(policies: Iterable[checked.CheckedPolicy]) -> shape_projection.Po
                         reads_claims = True
                     case _:
                         pass
-        keys.update(value.key for value in _pod_values(policy) if value.kind == "label")
+        values = tuple(_pod_values(policy))
+        keys.update(value.key for value in values if value.kind == "label")
+        reads_owner_name |= any(value.kind == "owner(name)" for value in values)
         for rule in policy.rules:
             reads_claims |= any(map(_reads_storage, _expressions(rule)))
             for pods in rule_parts.list_counted_pods(rule):

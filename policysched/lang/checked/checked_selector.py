@@ -275,6 +275,7 @@ class PodText:
         "annotation",
         "namespaceLabel",
         "namespace",
+        "owner(name)",
         "ownerKind",
         "priorityClassName",
         "qosClass",

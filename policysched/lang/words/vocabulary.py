@@ -93,6 +93,7 @@ POD_VALUE_FIELDS: dict[str, str] = {
 """Fields in `pod(…)` as a value; other names are labels of the pod."""
 POD_VALUE_FUNCTIONS: dict[str, str] = {
     "annotation": "annotation of the pod",
+    "owner": "`owner(name)`, the name of the pod's controlling owner",
     "namespaceLabel": "label of the pod's namespace",
 }
 """Functions in `pod(…)` as a value."""

@@ -7,7 +7,7 @@ from typing import Any, Literal, cast
 
 from policysched.lang.checked import checked_selector
 from policysched.lang.checking import number_reading
-from policysched.lang.checking.selectors import check_label_idioms, param_values
+from policysched.lang.checking.selectors import check_label_idioms, check_owners, param_values
 from policysched.lang.syntax import syntax_expr
 from policysched.lang.words import glob_patterns, kubernetes_names, vocabulary
 
@@ -123,6 +123,9 @@ def _check_pod_text(
         if name.text not in vocabulary.POD_VALUE_FUNCTIONS:
             env.found.report_undefined_name("value of a pod", name, vocabulary.POD_VALUE_FUNCTIONS)
             return None
+        if name.text == "owner":
+            is_wrong = check_owners.report_wrong_argument(env.found, written.subject)
+            return None if is_wrong else checked_selector.PodText("owner(name)")
         return _check_value_key(env, name.text, argument)
     if not name.quoted and name.text in vocabulary.POD_VALUE_FIELDS:
         return checked_selector.PodText(cast("Any", name.text))

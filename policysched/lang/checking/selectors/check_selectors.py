@@ -17,6 +17,7 @@ from policysched.lang.checking import number_reading
 from policysched.lang.checking.selectors import (
     check_label_idioms,
     check_node_facts,
+    check_owners,
     check_resource_names,
     check_taints,
     field_values,
@@ -341,20 +342,7 @@ class SelectorChecker:
         self, requirement: syntax_expr.Requirement, argument: syntax_expr.Value
     ) -> checked_selector.Selector | None:
         """Check a requirement on `owner(name)`, which is a field with one text."""
-        if argument.text == "kind":
-            written = self._found.get_text_on_one_line(requirement.subject.span)
-            self._found.add_error(
-                "PS104",
-                f"`{written}` is a field of its own",
-                requirement.subject.span,
-                help="write `ownerKind`",
-                fix=fixes.make_replacement_fix(requirement.subject.span, "ownerKind"),
-            )
-            return None
-        if argument.text not in vocabulary.OWNER_FIELDS:
-            self._found.report_word_not_allowed(
-                "an argument of `owner`", argument, vocabulary.OWNER_FIELDS
-            )
+        if check_owners.report_wrong_argument(self._found, requirement.subject):
             return None
         name = dataclasses.replace(requirement.subject.name, text=f"owner({argument.text})")
         subject = syntax_expr.Subject(requirement.subject.span, name, None)
