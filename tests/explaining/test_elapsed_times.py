@@ -71,7 +71,7 @@ def test_explain_tells_how_long_the_pod_has_to_wait(
     waits = "waiting 4m < 10m, decided again at 2026-03-02T10:10:00Z"
     assert failure["evidence"] == f"no label pool; {waits}"
     thresholds = [each for each in found["edits"] if each["kind"] == "threshold"]
-    assert [(each["from"], each["to"]) for each in thresholds] == [("600s", "240s")]
+    assert [(each["from"], each["to"]) for each in thresholds] == [("10m", "4m")]
 
 
 @pytest.mark.parametrize("clock, causes", [("10:09:59", ["spot-first/patience"]), ("10:10:00", [])])

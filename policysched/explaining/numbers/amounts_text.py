@@ -8,6 +8,7 @@ from policysched import amounts, units
 
 _BINARY = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
 _DIGITS = 9
+_MINUTE_SECONDS = 60.0
 
 
 def format_exact_amount(value: float, unit: units.Unit) -> str:
@@ -22,6 +23,8 @@ def format_exact_amount(value: float, unit: units.Unit) -> str:
         place = _get_binary_prefix_index(value)
         return _format_significant_digits(value / 1024**place) + _BINARY[place]
     if unit == units.SECONDS:
+        if value >= _MINUTE_SECONDS and float(value).is_integer():
+            return amounts.format_duration(value)
         return f"{_format_significant_digits(value)}s"
     named = amounts.format_amount(1.0, unit)  # such as `1/s`, `1 number/s`
     return (
