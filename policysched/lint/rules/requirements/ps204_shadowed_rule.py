@@ -41,7 +41,7 @@ def _find_shadowed_rules(
                     for each in able
                     if each.head.name != weak.head.name
                     and each.head.name not in shadowed
-                    and each.head.active == weak.head.active
+                    and each.head.active in (None, weak.head.active)
                     and is_stricter(each, weak)
                 ),
                 None,
