@@ -16,7 +16,7 @@ from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 import msgspec
 import yaml
 
-from benchmarks import options
+from benchmarks import options, workload_devices
 from policysched import quantity
 from tests.realcluster import manifests
 
@@ -69,6 +69,7 @@ class PodKind(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         requests: of the container, as quantities.
         spec: further fields of the spec; values may be `$app`.
         fits: whether any node can run them.
+        devices: number of devices in a claim of each pod; 0 for no claim.
     """
 
     name: str
@@ -78,6 +79,7 @@ class PodKind(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     requests: dict[str, str] = {}
     spec: Object = {}
     fits: bool = True
+    devices: Annotated[int, msgspec.Meta(ge=0, le=workload_devices.MOST_CLAIMED)] = 0
 
     def __post_init__(self) -> None:
         """Reject invalid quantities."""
@@ -114,6 +116,7 @@ class Workload(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         initial: kinds of pods that already run.
         initial_per_node: number of these pods per node.
         churn: objects that are created meanwhile.
+        devices: the devices of the nodes.
         name: name of the file.
     """
 
@@ -127,6 +130,7 @@ class Workload(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     initial: list[PodKind] = []
     initial_per_node: Annotated[float, msgspec.Meta(ge=0)] = 0.0
     churn: Churn | None = None
+    devices: workload_devices.Devices | None = None
     name: str = ""
 
     def __post_init__(self) -> None:
@@ -157,6 +161,16 @@ class Workload(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def pods(self, count: int, scheduler_name: str) -> list[Object]:
         """Return `count` pods for a scheduler."""
         return list(_make_pods(self.pod_kinds, count, scheduler_name))
+
+    def claims(self, count: int) -> list[Object]:
+        """Return the claims of `count` pods."""
+        return list(_make_claims(self.pod_kinds, count))
+
+    def slices(self, nodes: int) -> list[Object]:
+        """Return the ResourceSlices of a number of nodes."""
+        if self.devices is None:
+            return []
+        return list(self.devices.slices(map(_format_node_name, range(nodes))))
 
     def fitting(self, count: int) -> int:
         """Return how many of `count` pods fit on a node."""
@@ -259,20 +273,33 @@ def _deal(kinds: Sequence[_Kind], count: int) -> Iterator[_Kind]:
 
 
 def _make_pods(kinds: Sequence[PodKind], count: int, scheduler_name: str) -> Iterator[Object]:
+    for kind, number in _number(kinds, count):
+        yield _make_pod(kind, number, scheduler_name)
+
+
+def _make_claims(kinds: Sequence[PodKind], count: int) -> Iterator[Object]:
+    for kind, number in _number(kinds, count):
+        if kind.devices:
+            yield workload_devices.make_claim(f"{kind.name}-{number}", kind.devices)
+
+
+def _number(kinds: Sequence[PodKind], count: int) -> Iterator[tuple[PodKind, int]]:
+    """Yield the kind of each of `count` pods, and its number among those of its kind."""
     numbers = dict.fromkeys((kind.name for kind in kinds), 0)
     for kind in _deal(kinds, count):
-        yield _make_pod(kind, numbers[kind.name], scheduler_name)
+        yield kind, numbers[kind.name]
         numbers[kind.name] += 1
 
 
 def _make_pod(kind: PodKind, number: int, scheduler_name: str) -> Object:
-    app = f"{kind.name}-{number % kind.apps}"
+    app, name = f"{kind.name}-{number % kind.apps}", f"{kind.name}-{number}"
+    claimed = workload_devices.make_claim_spec(name) if kind.devices else {}
     return manifests.pod(
-        f"{kind.name}-{number}",
+        name,
         scheduler_name=scheduler_name,
         requests=kind.requests,
         labels=_fill_in(kind.labels, app),
-        spec=_fill_in(kind.spec, app),
+        spec=_fill_in(kind.spec, app) | claimed,
     )
 
 

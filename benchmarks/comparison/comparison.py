@@ -8,7 +8,7 @@ import pathlib
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 
-from benchmarks import workload_files
+from benchmarks import workload_devices, workload_files
 from benchmarks.comparison import estimates, plans, schedulers, turns
 from benchmarks.process import profiles
 from benchmarks.records import measurements, results
@@ -127,6 +127,10 @@ def start_scene(case: measurements.Case, folder: pathlib.Path) -> Iterator[turns
             plane.client.create_namespace(namespace)
         plane.client.create(_PRIORITY_CLASSES, _HIGH)
         plane.client.create_nodes(workload.nodes(case.nodes))
+        if workload.devices is not None:
+            api = workload_devices.API
+            plane.client.create(f"{api}/deviceclasses", workload_devices.make_class())
+            plane.client.create_many(f"{api}/resourceslices", workload.slices(case.nodes))
         yield turns.Scene(plane, case, workload)
 
 

@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from benchmarks import workload_devices
 from benchmarks import workload_files as workloads
 from benchmarks.comparison import arrivals, churn, quality, schedulers
 from benchmarks.process import machine, process_usage
@@ -28,6 +29,7 @@ _DELETED_AT_ONCE = 1000
 _PODS = f"/api/v1/namespaces/{workloads.NAMESPACE}/pods"
 _INITIAL_PODS = f"/api/v1/namespaces/{workloads.INITIAL_NAMESPACE}/pods"
 _EVENTS = f"/apis/events.k8s.io/v1/namespaces/{workloads.NAMESPACE}/events"
+_CLAIMS = f"{workload_devices.API}/namespaces/{workloads.NAMESPACE}/resourceclaims"
 _SCHEDULED = {"fieldSelector": "reason=Scheduled"}
 _PROBE = "probe"
 
@@ -60,8 +62,18 @@ class Scene:
     def clear(self) -> None:
         """Delete the measured pods, and the events of all pods."""
         _delete_all(self.client, _PODS)
+        self._delete_claims()
         for namespace in (workloads.NAMESPACE, workloads.INITIAL_NAMESPACE, churn.NAMESPACE):
             _delete_all(self.client, f"/api/v1/namespaces/{namespace}/events")
+
+    def _delete_claims(self) -> None:
+        """Delete the claims; there is no controller that removes their finalizers."""
+        if self.workload.devices is None:
+            return
+        for claim in self.client.items(_CLAIMS):
+            path = f"{_CLAIMS}/{claim['metadata']['name']}"
+            self.client.patch(path, {"metadata": {"finalizers": None}})
+        _delete_all(self.client, _CLAIMS)
 
 
 @dataclasses.dataclass
@@ -110,6 +122,7 @@ class Turn:
         Raises:
             BenchmarkError: the scheduler has ended, or has not bound all pods that fit.
         """
+        self._client.create_many(_CLAIMS, self._scene.workload.claims(self._scene.case.pods))
         if not self._scene.case.arrivals_per_second:
             self._client.create_pods(workloads.NAMESPACE, self._pods)
         with (
