@@ -10,7 +10,7 @@ from typing import Any
 
 from tests import line_process
 
-VERDICT, PLACE, PREEMPT = "verdict", "place", "preempt"
+VERDICT, PLACE, PREEMPT, BIND = "verdict", "place", "preempt", "bind"
 RESCORE, NORMALIZE = "rescore", "normalize"
 """What can be asked about a cluster."""
 
@@ -33,7 +33,8 @@ class Oracle(line_process.LineProcess):
 
         Args:
             cluster: a v1 List.
-            questions: what to answer, of `VERDICT`, `PLACE`, `PREEMPT`, `RESCORE` and `NORMALIZE`.
+            questions: what to answer, of `VERDICT`, `PLACE`, `PREEMPT`, `BIND`, `RESCORE` and
+                `NORMALIZE`.
             config: `pluginConfig`, `weights` and `disabled` where they differ from the default
                 profile.
 

@@ -4,6 +4,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	resourceapi "k8s.io/api/resource/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/informers"
@@ -26,11 +27,13 @@ func fillInformers(factory informers.SharedInformerFactory, objects []runtime.Ob
 	return nil
 }
 
-// informerOf returns the informer for an object, nil for kinds that kube-scheduler does not read.
+// informerOf returns the informer for an object, nil for kinds that kube-scheduler does not read,
+// and for claims, which have a cache of their own.
 func informerOf(
 	factory informers.SharedInformerFactory, object runtime.Object,
 ) cache.SharedIndexInformer {
 	core, storage := factory.Core().V1(), factory.Storage().V1()
+	resource := factory.Resource().V1()
 	switch typed := object.(type) {
 	case *v1.Node:
 		return core.Nodes().Informer()
@@ -65,6 +68,10 @@ func informerOf(
 		return storage.CSIStorageCapacities().Informer()
 	case *storagev1.VolumeAttachment:
 		return storage.VolumeAttachments().Informer()
+	case *resourceapi.ResourceSlice:
+		return resource.ResourceSlices().Informer()
+	case *resourceapi.DeviceClass:
+		return resource.DeviceClasses().Informer()
 	}
 	return nil
 }

@@ -25,7 +25,7 @@ type Request struct {
 	Name    string          `json:"name"`
 	Cluster json.RawMessage `json:"cluster"` // a v1 List
 	Config  json.RawMessage `json:"config"`  // see profile.go
-	Ask     []string        `json:"ask"`     // of verdict, place, preempt, rescore, normalize
+	Ask     []string        `json:"ask"`     // of verdict, place, preempt, bind, rescore, normalize
 }
 
 // Response is one line of output; it has an answer for everything that was asked, or an error.
@@ -35,6 +35,7 @@ type Response struct {
 	Verdict *[]Verdict       `json:"verdict,omitempty"`
 	Place   *[]Placement     `json:"place,omitempty"`
 	Preempt *[]PreemptionFor `json:"preempt,omitempty"`
+	Bind    *[]Binding       `json:"bind,omitempty"`
 	Rescore *[]Rescore       `json:"rescore,omitempty"`
 	Error   string           `json:"error,omitempty"`
 }

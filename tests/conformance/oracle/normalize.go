@@ -5,17 +5,22 @@ import (
 	"fmt"
 
 	v1 "k8s.io/api/core/v1"
+	resourceapi "k8s.io/api/resource/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/admission"
 	"k8s.io/apiserver/pkg/registry/rest"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/kubernetes/pkg/api/legacyscheme"
 	_ "k8s.io/kubernetes/pkg/apis/apps/install"
 	core "k8s.io/kubernetes/pkg/apis/core"
 	_ "k8s.io/kubernetes/pkg/apis/core/install"
 	_ "k8s.io/kubernetes/pkg/apis/policy/install"
+	_ "k8s.io/kubernetes/pkg/apis/resource/install"
 	_ "k8s.io/kubernetes/pkg/apis/scheduling/install"
 	_ "k8s.io/kubernetes/pkg/apis/storage/install"
 	"k8s.io/kubernetes/pkg/registry/core/node"
@@ -23,6 +28,9 @@ import (
 	"k8s.io/kubernetes/pkg/registry/core/persistentvolumeclaim"
 	"k8s.io/kubernetes/pkg/registry/core/pod"
 	"k8s.io/kubernetes/pkg/registry/policy/poddisruptionbudget"
+	"k8s.io/kubernetes/pkg/registry/resource/deviceclass"
+	"k8s.io/kubernetes/pkg/registry/resource/resourceclaim"
+	"k8s.io/kubernetes/pkg/registry/resource/resourceslice"
 	"k8s.io/kubernetes/pkg/registry/scheduling/priorityclass"
 	"k8s.io/kubernetes/pkg/registry/storage/csinode"
 	"k8s.io/kubernetes/pkg/registry/storage/storageclass"
@@ -32,13 +40,27 @@ import (
 // strategies are what kube-apiserver does on the creation of an object.
 var strategies = map[string]rest.RESTCreateStrategy{
 	"CSINode":               csinode.Strategy,
+	"DeviceClass":           deviceclass.Strategy,
 	"Node":                  node.Strategy,
 	"PersistentVolume":      persistentvolume.Strategy,
 	"PersistentVolumeClaim": persistentvolumeclaim.Strategy,
 	"Pod":                   pod.Strategy,
 	"PodDisruptionBudget":   poddisruptionbudget.Strategy,
 	"PriorityClass":         priorityclass.Strategy,
+	"ResourceClaim":         resourceclaim.NewStrategy(adminNamespaces(), nil),
+	"ResourceSlice":         resourceslice.Strategy,
 	"StorageClass":          storageclass.Strategy,
+}
+
+// adminNamespaces returns namespaces that all let claims see devices as an administrator.
+func adminNamespaces() corev1client.NamespaceInterface {
+	client := &fake.Clientset{}
+	labels := map[string]string{resourceapi.DRAAdminNamespaceLabelKey: "true"}
+	client.AddReactor("get", "namespaces",
+		func(clienttesting.Action) (bool, runtime.Object, error) {
+			return true, &v1.Namespace{ObjectMeta: metav1.ObjectMeta{Labels: labels}}, nil
+		})
+	return client.CoreV1().Namespaces()
 }
 
 // normalize returns the objects as kube-apiserver would serve them had they been created there:

@@ -31,7 +31,7 @@ func (o *oracle) answer(request Request) (Response, error) {
 			return response, fmt.Errorf("normalize: %w", err)
 		}
 	}
-	if !asked.HasAny("verdict", "preempt", "rescore", "place") {
+	if !asked.HasAny("verdict", "preempt", "rescore", "place", "bind") {
 		return response, nil
 	}
 	profile, err := o.profiles.get(request.Config)
@@ -40,6 +40,13 @@ func (o *oracle) answer(request Request) (Response, error) {
 	}
 	ctx, cancel := context.WithCancel(o.ctx)
 	defer cancel() // ends the goroutines of framework and cache
+	if asked.Has("bind") {
+		bindings, err := o.bindings(ctx, profile, cluster)
+		if err != nil {
+			return response, err
+		}
+		response.Bind = &bindings
+	}
 	scheduler, err := newScheduler(ctx, o.shared, profile, cluster)
 	if err != nil {
 		return response, err

@@ -8,9 +8,6 @@ import (
 	v1 "k8s.io/api/core/v1"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	"k8s.io/client-go/informers"
-	clientset "k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/kubernetes/fake"
-	resourceslicetracker "k8s.io/dynamic-resource-allocation/resourceslice/tracker"
 	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/features"
@@ -19,46 +16,22 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/backend/queue"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins"
-	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/dynamicresources"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/nodevolumelimits"
 	"k8s.io/kubernetes/pkg/scheduler/framework/runtime"
 	"k8s.io/kubernetes/pkg/scheduler/metrics"
-	"k8s.io/kubernetes/pkg/scheduler/util/assumecache"
 )
 
 // sharedParts are the parts of a scheduler that carry nothing from one case to the next.
 type sharedParts struct {
-	client     clientset.Interface
-	registry   runtime.Registry
-	metrics    *metrics.MetricAsyncRecorder
-	draManager fwk.SharedDRAManager
+	registry runtime.Registry
+	metrics  *metrics.MetricAsyncRecorder
 }
 
 func newSharedParts(ctx context.Context) *sharedParts {
-	client := fake.NewClientset()
 	return &sharedParts{
-		client:     client,
-		registry:   plugins.NewInTreeRegistry(),
-		metrics:    metrics.NewMetricsAsyncRecorder(1000, time.Second, ctx.Done()),
-		draManager: newDRAManager(ctx, client),
+		registry: plugins.NewInTreeRegistry(),
+		metrics:  metrics.NewMetricsAsyncRecorder(1000, time.Second, ctx.Done()),
 	}
-}
-
-// newDRAManager returns a manager without any claims, classes or slices: pods with claims are
-// outside of what is compared.
-func newDRAManager(ctx context.Context, client clientset.Interface) fwk.SharedDRAManager {
-	factory := informers.NewSharedInformerFactory(client, 0)
-	claims := factory.Resource().V1().ResourceClaims().Informer()
-	tracker, err := resourceslicetracker.StartTracker(ctx, resourceslicetracker.Options{
-		SliceInformer: factory.Resource().V1().ResourceSlices(),
-		KubeClient:    client,
-	})
-	if err != nil {
-		panic(err) // only for missing options
-	}
-	logger := klog.FromContext(ctx)
-	claimCache := assumecache.NewAssumeCache(logger, claims, "ResourceClaim", "", nil)
-	return dynamicresources.NewDRAManager(ctx, claimCache, tracker, factory)
 }
 
 // scheduler is kube-scheduler without its loop and its API server, on one cluster.
@@ -71,13 +44,20 @@ type scheduler struct {
 	running    []*v1.Pod
 	pending    []*v1.Pod
 	preemption *preemptionObserver
+	server     *apiServer
+	devices    *devices
+	recorder   *eventRecorder
 }
 
 func newScheduler(
 	ctx context.Context, shared *sharedParts, profile *schedulerapi.KubeSchedulerProfile,
 	objects *cluster,
 ) (*scheduler, error) {
-	factory := informers.NewSharedInformerFactory(shared.client, 0)
+	server, err := newAPIServer(objects)
+	if err != nil {
+		return nil, fmt.Errorf("API server: %w", err)
+	}
+	factory := informers.NewSharedInformerFactory(server.client, 0)
 	groups := utilfeature.DefaultFeatureGate.Enabled(features.GenericWorkload)
 	made := &scheduler{
 		ctx:        ctx,
@@ -86,14 +66,20 @@ func newScheduler(
 		running:    objects.running,
 		pending:    objects.pending,
 		preemption: &preemptionObserver{},
+		server:     server,
+		recorder:   &eventRecorder{},
 	}
-	registry := made.preemption.observedIn(shared.registry)
-	var err error
+	if made.devices, err = newDevices(ctx, factory, objects.objects); err != nil {
+		return nil, fmt.Errorf("devices: %w", err)
+	}
+	server.created = made.devices.claims.add
+	registry := made.devices.observedIn(made.preemption.observedIn(shared.registry))
 	made.framework, err = runtime.NewFramework(ctx, registry, profile,
-		runtime.WithClientSet(shared.client),
+		runtime.WithClientSet(server.client),
+		runtime.WithEventRecorder(made.recorder),
 		runtime.WithInformerFactory(factory),
 		runtime.WithSnapshotSharedLister(made.snapshot),
-		runtime.WithSharedDRAManager(shared.draManager),
+		runtime.WithSharedDRAManager(made.devices),
 		runtime.WithSharedCSIManager(
 			nodevolumelimits.NewCSIManager(factory.Storage().V1().CSINodes().Lister())),
 		runtime.WithPodGroupManager(made.cache),
