@@ -46,7 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _families(text: str) -> list[str]:
-    known = [*families.FAMILIES, families.SEQUENCES.name]
+    known = [*families.FAMILIES, *families.BESIDE]
     names = [name.strip() for name in text.split(",") if name.strip()]
     for name in names:
         if name not in known:

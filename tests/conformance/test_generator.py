@@ -14,7 +14,7 @@ from tests.conformance import run
 from tests.conformance.generate import families
 
 Manifest = dict[str, Any]
-_ALL = [*families.FAMILIES, families.SEQUENCES.name]
+_ALL = [*families.FAMILIES, *families.BESIDE]
 
 
 @pytest.mark.parametrize("family", _ALL)

@@ -14,7 +14,8 @@ from tests.conformance.generate import families
 
 pytestmark = pytest.mark.e2e
 
-_STRICT = [f for f in (*families.FAMILIES.values(), families.SEQUENCES) if not f.is_lenient]
+_ALL = (*families.FAMILIES.values(), *families.BESIDE.values())
+_STRICT = [family for family in _ALL if not family.is_lenient]
 _SEED = 1
 _CLUSTERS = 25
 _CLUSTERS_LARGE = 4

@@ -21,7 +21,7 @@ from tests.devices.generate_slices import (
     SliceWriter,
 )
 
-_CLASSES: Final = ("any", "driver", "healthy", "model")
+CLASSES: Final = ("any", "driver", "healthy", "model")
 _NAMESPACE: Final = "default"
 _FULL_NAMES: Final = (*(f"{driver}/numa" for driver in DRIVERS), STANDARD_NAME)
 
@@ -37,13 +37,14 @@ def make_case(rng: random.Random) -> Json:
     return {
         "node": {"metadata": {"name": NODE, "labels": labels}},
         "slices": writer.slices,
-        "classes": [_make_class(rng, name, drivers) for name in _CLASSES],
+        "classes": [make_class(rng, name, drivers) for name in CLASSES],
         "claims": [claims.make_claim(f"c{i}") for i in range(rng.choice((1, 1, 1, 2, 3)))],
-        "allocated": list(_allocate_some(rng, writer.slices)),
+        "allocated": list(allocate_some(rng, writer.slices)),
     }
 
 
-def _make_class(rng: random.Random, name: str, drivers: Sequence[str]) -> Json:
+def make_class(rng: random.Random, name: str, drivers: Sequence[str]) -> Json:
+    """Return the class of a name of `CLASSES`."""
     driver = rng.choice(drivers)
     expressions = {
         "any": [],
@@ -118,7 +119,7 @@ class ClaimWriter:
 
     def _make_ask(self) -> Json:
         rng = self._rng
-        classes = ("any",) if self._is_large else (*_CLASSES, "any", "any")
+        classes = ("any",) if self._is_large else (*CLASSES, "any", "any")
         is_unknown = rng.random() < 0.005
         ask: Json = {"deviceClassName": "unknown" if is_unknown else rng.choice(classes)}
         if rng.random() < 0.1:
@@ -204,7 +205,7 @@ def _is_single(request: Json) -> bool:
     return all(ask.get("count") == 1 for ask in asks)
 
 
-def _allocate_some(rng: random.Random, slices: Sequence[Json]) -> Iterator[Json]:
+def allocate_some(rng: random.Random, slices: Sequence[Json]) -> Iterator[Json]:
     """Yield claims that have devices, in one case of two; some devices are over-committed."""
     if rng.random() < 0.5:
         return
@@ -216,13 +217,23 @@ def _allocate_some(rng: random.Random, slices: Sequence[Json]) -> Iterator[Json]
 
 
 def _make_allocated_claim(rng: random.Random, spec: Json, device: Json) -> Json:
+    identity = f"{rng.randrange(2**32):08x}"
+    return {
+        "metadata": {"name": f"old-{identity}", "namespace": _NAMESPACE, "uid": identity},
+        "status": {
+            "allocation": {"devices": {"results": [make_result(rng, spec, device, identity)]}}
+        },
+    }
+
+
+def make_result(rng: random.Random, spec: Json, device: Json, identity: str) -> Json:
+    """Return how a claim has a device of a slice; a share of it has that identity."""
     result: dict[str, Any] = {
         "request": "r",
         "driver": spec["driver"],
         "pool": spec["pool"]["name"],
         "device": device["name"],
     }
-    identity = f"{rng.randrange(2**32):08x}"
     if rng.random() < 0.1:
         result["adminAccess"] = True
     elif device.get("allowMultipleAllocations") and rng.random() < 0.9:
@@ -231,7 +242,4 @@ def _make_allocated_claim(rng: random.Random, spec: Json, device: Json) -> Json:
             result["consumedCapacity"] = {
                 name: rng.choice(("0", "1", "1Gi", "2Gi")) for name in device["capacity"]
             }
-    return {
-        "metadata": {"name": f"old-{identity}", "namespace": _NAMESPACE, "uid": identity},
-        "status": {"allocation": {"devices": {"results": [result]}}},
-    }
+    return result

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from tests.conformance.generate import (
     cluster,
+    devices,
     features,
     gates,
     images,
@@ -29,7 +30,7 @@ from tests.conformance.generate import (
 Manifest = cluster.Manifest
 Shape = Callable[[cluster.Cluster], None]
 
-VERDICT, PLACE, PREEMPT = "verdict", "place", "preempt"
+VERDICT, PLACE, PREEMPT, BIND = "verdict", "place", "preempt", "bind"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -102,6 +103,7 @@ _SCARCE = cluster.Size(nodes=(1, 6), placed=(4, 30), pending=(1, 4))
 _CROWD = cluster.Size(nodes=(8, 30), placed=(200, 700), pending=(1, 3))
 _CROWDED = 0.04
 _LARGE = cluster.Size(nodes=(20, 60), placed=(30, 150), pending=(1, 6))
+_FEW = cluster.Size(nodes=(1, 5), placed=(0, 8), pending=(1, 4))
 _LONG = cluster.Size(nodes=(3, 12), placed=(0, 10), pending=(50, 50))
 
 FAMILIES = {
@@ -135,6 +137,12 @@ FAMILIES = {
 SEQUENCES = Family("sequences", _mixed, _LONG, ask=(PLACE,))
 """Clusters on which fifty pods are placed one after the other."""
 
+DEVICES = Family("devices", devices.shape, _FEW, ask=(VERDICT, PLACE, PREEMPT, BIND))
+"""Clusters with claims for devices."""
+
+BESIDE = {family.name: family for family in (SEQUENCES, DEVICES)}
+"""Families for which one asks by name."""
+
 
 def family(name: str) -> Family:
     """Return the family called `name`.
@@ -142,7 +150,7 @@ def family(name: str) -> Family:
     Raises:
         KeyError: there is none.
     """
-    return SEQUENCES if name == SEQUENCES.name else FAMILIES[name]
+    return BESIDE.get(name) or FAMILIES[name]
 
 
 def created(family_name: str, seed: int, number: int) -> cluster.Cluster:

@@ -97,7 +97,8 @@ func (s *scheduler) bind(pod *v1.Pod) (Binding, error) {
 	var err error
 	switch {
 	case made.Node != nil:
-		made.PreBind, err = run.preBind(*made.Node)
+		// A cycle reserves once: what it reserved elsewhere would be written as well.
+		made.PreBind, err = s.schedule(pod).preBind(*made.Node)
 	case run.isUnschedulable() && s.devices.plugin != nil:
 		made.PostFilter, err = run.deallocate()
 	}

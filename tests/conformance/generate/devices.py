@@ -1,0 +1,139 @@
+"""Devices for pods, by claims and as extended resources: DynamicResources, NodeResourcesFit.
+
+Left out is what kube-scheduler 1.36.3 decides by a known fault: a pod with claims whose extended
+resources a device plugin provides on its node.
+"""
+
+from __future__ import annotations
+
+import random
+
+from tests.conformance.generate import (
+    cluster,
+    device_claims,
+    device_slices,
+    draw,
+    node_affinity,
+    taints,
+)
+from tests.devices import generate, generate_slices
+
+Manifest = cluster.Manifest
+
+_GPU, _NIC = "example.com/gpu", "example.com/nic"
+_IMPLICIT = "deviceclass.resource.kubernetes.io/"
+_IMPLICIT_NAMES = tuple(f"{_IMPLICIT}{name}" for name in ("any", "any", "healthy"))
+_UNMAPPED = "example.com/unmapped"
+_CREATED = ("2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z")
+
+
+def shape(found: cluster.Cluster) -> None:
+    """Publish devices on nodes, and let pods ask for them; other plugins have a say as well."""
+    source = found.draw
+    if source.chance(0.2):
+        node_affinity.shape(found)
+    if source.chance(0.15):
+        taints.shape(found)
+    for node in found.nodes:
+        node["metadata"]["labels"] |= {"zone": source.pick(generate_slices.ZONES)}
+        if source.chance(0.5):
+            node["metadata"]["labels"]["kind"] = "x"
+    if source.chance(0.3):
+        _make_room_scarce(found)
+    _ask_for_devices(found)
+    _vary_profile(found)
+
+
+def _ask_for_devices(found: cluster.Cluster) -> None:
+    source = found.draw
+    rng = random.Random(source.number(0, 2**32))
+    nodes = [node["metadata"]["name"] for node in found.nodes]
+    slices = device_slices.make(rng, nodes)
+    drivers = sorted({each["spec"]["driver"] for each in slices})
+    classes = [_make_class(source, rng, name, drivers) for name in generate.CLASSES]
+    explicit = {each["spec"].get("extendedResourceName", _UNMAPPED) for each in classes}
+    names = (*sorted(explicit - {_UNMAPPED}) * 2, *_IMPLICIT_NAMES)
+    maker = device_claims.ClaimMaker(source, rng, slices, nodes)
+    maker.add_old(list(generate.allocate_some(rng, slices)), found.placed)
+    has_plugins = source.chance(0.3)
+    if has_plugins:
+        for node in found.nodes:
+            _let_plugin_provide(source, node["status"])
+    for pod in found.pending:
+        kind = source.weighted({"claims": 6, "extended": 3, "both": 1, "": 0.5})
+        if kind == "both" and has_plugins:
+            kind = "claims"
+        if kind in ("claims", "both"):
+            maker.ask(pod)
+        if kind in ("extended", "both"):
+            _request(source, pod["spec"], names)
+            if source.chance(0.1):
+                maker.leave_extended(pod, source.pick(generate.CLASSES))
+    found.others += [*slices, *classes, *maker.claims]
+
+
+def _make_class(source: draw.Draw, rng: random.Random, name: str, drivers: list[str]) -> Manifest:
+    made: Manifest = {
+        "apiVersion": device_slices.API,
+        "kind": "DeviceClass",
+        **generate.make_class(rng, name, drivers),
+    }
+    made["metadata"]["creationTimestamp"] = source.pick(_CREATED)
+    if source.chance(0.6):
+        made["spec"]["extendedResourceName"] = source.pick((_GPU, _GPU, _NIC))
+    return made
+
+
+def _let_plugin_provide(source: draw.Draw, status: Manifest) -> None:
+    """Give a node extended resources of its own; none of one is as if it had none."""
+    for name in source.some((_GPU, _NIC, f"{_IMPLICIT}any"), 0, 2):
+        amount = source.pick(("0", "1", "2", "4"))
+        for field in ("allocatable", "capacity"):
+            status[field][name] = amount
+
+
+def _request(source: draw.Draw, spec: Manifest, names: tuple[str, ...]) -> None:
+    """Let containers of all kinds ask for extended resources."""
+    spec["containers"] = source.many(1, 3, lambda: _container(source, names))
+    if source.chance(0.5):
+        spec["initContainers"] = source.many(1, 3, lambda: _init_container(source, names))
+    for number, container in enumerate((*spec["containers"], *spec.get("initContainers", ()))):
+        container["name"] = f"c{number}"
+
+
+def _container(source: draw.Draw, names: tuple[str, ...]) -> Manifest:
+    asked = source.some(names, 0, 2)
+    amounts = {name: source.pick(("0", "1", "1", "1", "2")) for name in asked}
+    if source.chance(0.02):
+        amounts[_UNMAPPED] = "1"
+    # Both are what they would be for an object that has been created.
+    requests = {**amounts, **({"cpu": "100m"} if source.chance(0.6) else {})}
+    return {"image": "app:v1", "resources": {"requests": requests, "limits": amounts}}
+
+
+def _init_container(source: draw.Draw, names: tuple[str, ...]) -> Manifest:
+    made = _container(source, names)
+    return {**made, "restartPolicy": "Always"} if source.chance(0.4) else made
+
+
+def _make_room_scarce(found: cluster.Cluster) -> None:
+    """Let preemption have something to do."""
+    source = found.draw
+    for node in found.nodes:
+        node["status"]["allocatable"]["cpu"] = source.pick(("500m", "1", "2"))
+    for pod in found.pods:
+        pod["spec"]["priority"] = source.pick((0, 0, 10))
+
+
+def _vary_profile(found: cluster.Cluster) -> None:
+    source = found.draw
+    if source.chance(0.1):
+        found.weights["DynamicResources"] = source.pick((1, 5, 20))
+    if source.chance(0.05):
+        found.plugin_config["DynamicResources"] = {"bindingTimeout": "60s"}
+    if source.chance(0.15):
+        names = source.some(("cpu", _GPU, _NIC, f"{_IMPLICIT}any"), 1, 3)
+        scored = [{"name": name, "weight": source.pick((1, 3))} for name in names]
+        kind = source.pick(("LeastAllocated", "MostAllocated"))
+        strategy = {"type": kind, "resources": scored}
+        found.plugin_config["NodeResourcesFit"] = {"scoringStrategy": strategy}
