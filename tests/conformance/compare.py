@@ -41,6 +41,7 @@ class Counts:
     scores: int = 0
     placements: int = 0
     preemptions: int = 0
+    reservations: int = 0
 
     def add(self, other: Counts) -> None:
         """Add what another run has compared."""
@@ -59,12 +60,13 @@ def counts(theirs: Manifest) -> Counts:
         scores=sum(len(_scores(v)) for v in verdicts),
         placements=len(theirs.get("place") or ()),
         preemptions=len(theirs.get("preempt") or ()),
+        reservations=sum(len(each["nodes"]) for each in theirs.get("bind") or ()),
     )
 
 
 def differences(ours: Manifest, theirs: Manifest) -> Iterator[Difference]:
     """Yield everything in which two answers about a case differ."""
-    for asked, compare in (("verdict", _verdict), ("place", _place), ("preempt", _preempt)):
+    for asked, compare in _COMPARED.items():
         if asked not in theirs and asked not in ours:
             continue
         mine = {each["pod"]: each for each in ours.get(asked) or ()}
@@ -157,6 +159,46 @@ def _preempt(pod: str, ours: Manifest, theirs: Manifest) -> Iterator[Difference]
         if ours["victims"] != expected:
             aspect = f"preempt {_what_of_victims(ours['victims'], expected)}"
             yield Difference(aspect, f"{pod} on {node}", ours["victims"], expected)
+
+
+# --- claims --------------------------------------------------------------------------------------
+
+
+def _bind(pod: str, ours: Manifest, theirs: Manifest) -> Iterator[Difference]:
+    if ours["node"] != theirs["node"]:
+        yield Difference("bind node", pod, ours["node"], theirs["node"])
+    if ours["nodes"].keys() != theirs["nodes"].keys():
+        yield Difference("bind nodes", pod, sorted(ours["nodes"]), sorted(theirs["nodes"]))
+    for node in sorted(ours["nodes"].keys() & theirs["nodes"].keys()):
+        where = f"{pod} on {node}"
+        yield from _parts("bind reserve", where, ours["nodes"][node], theirs["nodes"][node])
+    for point in ("preBind", "postFilter"):
+        yield from _parts(f"bind {point}", pod, ours.get(point) or {}, theirs.get(point) or {})
+
+
+def _parts(what: str, where: str, ours: Manifest, theirs: Manifest) -> Iterator[Difference]:
+    """Yield the parts of an answer that differ; what is empty is as good as absent."""
+    for part in sorted((ours.keys() | theirs.keys()) - {"events"}):
+        one, other = _filled(ours.get(part)), _filled(theirs.get(part))
+        if one != other:
+            yield Difference(f"{what} {part}", where, one, other)
+
+
+def _filled(value: object) -> object:
+    """Return a value without what is empty in it."""
+    if isinstance(value, dict):
+        filled = {key: _filled(inner) for key, inner in value.items()}
+        return {key: inner for key, inner in filled.items() if inner not in (None, {}, [], "")}
+    if isinstance(value, list | tuple):
+        return [_filled(inner) for inner in value]
+    return value
+
+
+_COMPARED = {"verdict": _verdict, "place": _place, "preempt": _preempt, "bind": _bind}
+"""By what is asked."""
+
+
+# --- victims -------------------------------------------------------------------------------------
 
 
 def _what_of(ours: Manifest | None, theirs: Manifest | None) -> str:

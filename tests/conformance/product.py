@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import gc
 import json
 import pathlib
@@ -24,14 +25,12 @@ from policysched.framework import messages, runtime
 from policysched.offline import sessions, simulating
 from policysched.plugins import default_preemption, defaults
 from policysched.plugins.kernels import victims
-from tests import builders
+from tests.conformance import claim_writes
 
 Manifest = dict[str, Any]
 PROFILE = "default-scheduler"
-NOW = builders.EPOCH.replace(month=6)
-"""Later than everything in generated clusters."""
-MAKING_ROOM = ("DefaultPreemption", "DynamicResources")
-"""PostFilter plugins: recorded placements are without preemption."""
+MAKING_ROOM = ("DefaultPreemption",)
+"""PostFilter plugins that evict: recorded placements are without preemption."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -52,6 +51,9 @@ class Product:
                 answer["verdict"] = list(decider.explain_pending_pods())
             if "preempt" in asked:
                 answer["preempt"] = [_preempt(decider, info) for info in decider.cluster.pending]
+        if "bind" in asked:
+            make_decider = functools.partial(self._decider, config)
+            answer["bind"] = list(claim_writes.answer(case["cluster"], make_decider))
         if "place" in asked:
             placing = self._decider(config, disabled=MAKING_ROOM)
             answer["place"] = [simulating.as_json(each) for each in placing.simulate_placements()]
@@ -66,7 +68,7 @@ class Product:
         policy = self.folder / "profile.policy"
         policy.write_text(policy_text(config, disabled), encoding="utf-8")
         inputs = sessions.OfflineInputs(
-            str(self._cluster), NOW, (str(policy),), scheduler_name=PROFILE
+            str(self._cluster), claim_writes.NOW, (str(policy),), scheduler_name=PROFILE
         )
         return next(sessions.OfflineDeciderSource(inputs).make_deciders())
 

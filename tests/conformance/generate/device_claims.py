@@ -102,7 +102,9 @@ class ClaimMaker:
             others = [
                 claim
                 for claim in self.claims
-                if claim["metadata"]["namespace"] == namespace and self._can_afford(claim)
+                if claim["metadata"]["namespace"] == namespace
+                and not _is_asked(pod, claim)
+                and self._can_afford(claim)
             ]
             if others:
                 other = self._source.pick(others)
@@ -244,6 +246,14 @@ def _requests_that_won(source: draw.Draw, claim: Manifest) -> Iterator[str]:
             yield f"{request['name']}/{source.pick(request['firstAvailable'])['name']}"
         else:
             yield request["name"]
+
+
+def _is_asked(pod: Manifest, claim: Manifest) -> bool:
+    """Return whether a pod has a claim already: kube-scheduler would reserve it twice."""
+    name = claim["metadata"]["name"]
+    entries = pod["spec"].get("resourceClaims", ())
+    made = pod.get("status", {}).get("resourceClaimStatuses", ())
+    return any(each.get("resourceClaimName") == name for each in (*entries, *made))
 
 
 def _make_request(name: str, class_name: str = "any") -> Manifest:

@@ -1,7 +1,8 @@
 """Devices for pods, by claims and as extended resources: DynamicResources, NodeResourcesFit.
 
 Left out is what kube-scheduler 1.36.3 decides by a known fault: a pod with claims whose extended
-resources a device plugin provides on its node.
+resources a device plugin provides on its node, and a pod that names the same claim twice, which can
+never be bound.
 """
 
 from __future__ import annotations
@@ -28,7 +29,17 @@ _CREATED = ("2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z")
 
 
 def shape(found: cluster.Cluster) -> None:
-    """Publish devices on nodes, and let pods ask for them; other plugins have a say as well."""
+    """Publish devices on nodes, and let pods claim them; other plugins have a say as well."""
+    _shape(found, {"claims": 9, "": 1})
+
+
+def shape_extended(found: cluster.Cluster) -> None:
+    """Let pods also ask for devices as extended resources, which device plugins may provide."""
+    _shape(found, {"claims": 2, "extended": 5, "both": 2, "": 0.5})
+    _score_extended(found)
+
+
+def _shape(found: cluster.Cluster, kinds: dict[str, float]) -> None:
     source = found.draw
     if source.chance(0.2):
         node_affinity.shape(found)
@@ -40,11 +51,14 @@ def shape(found: cluster.Cluster) -> None:
             node["metadata"]["labels"]["kind"] = "x"
     if source.chance(0.3):
         _make_room_scarce(found)
-    _ask_for_devices(found)
-    _vary_profile(found)
+    _ask_for_devices(found, kinds)
+    if source.chance(0.1):
+        found.weights["DynamicResources"] = source.pick((1, 5, 20))
+    if source.chance(0.05):
+        found.plugin_config["DynamicResources"] = {"bindingTimeout": "60s"}
 
 
-def _ask_for_devices(found: cluster.Cluster) -> None:
+def _ask_for_devices(found: cluster.Cluster, kinds: dict[str, float]) -> None:
     source = found.draw
     rng = random.Random(source.number(0, 2**32))
     nodes = [node["metadata"]["name"] for node in found.nodes]
@@ -55,12 +69,12 @@ def _ask_for_devices(found: cluster.Cluster) -> None:
     names = (*sorted(explicit - {_UNMAPPED}) * 2, *_IMPLICIT_NAMES)
     maker = device_claims.ClaimMaker(source, rng, slices, nodes)
     maker.add_old(list(generate.allocate_some(rng, slices)), found.placed)
-    has_plugins = source.chance(0.3)
+    has_plugins = "extended" in kinds and source.chance(0.3)
     if has_plugins:
         for node in found.nodes:
             _let_plugin_provide(source, node["status"])
     for pod in found.pending:
-        kind = source.weighted({"claims": 6, "extended": 3, "both": 1, "": 0.5})
+        kind = source.weighted(kinds)
         if kind == "both" and has_plugins:
             kind = "claims"
         if kind in ("claims", "both"):
@@ -125,12 +139,9 @@ def _make_room_scarce(found: cluster.Cluster) -> None:
         pod["spec"]["priority"] = source.pick((0, 0, 10))
 
 
-def _vary_profile(found: cluster.Cluster) -> None:
+def _score_extended(found: cluster.Cluster) -> None:
+    """Let NodeResourcesFit score by extended resources."""
     source = found.draw
-    if source.chance(0.1):
-        found.weights["DynamicResources"] = source.pick((1, 5, 20))
-    if source.chance(0.05):
-        found.plugin_config["DynamicResources"] = {"bindingTimeout": "60s"}
     if source.chance(0.15):
         names = source.some(("cpu", _GPU, _NIC, f"{_IMPLICIT}any"), 1, 3)
         scored = [{"name": name, "weight": source.pick((1, 3))} for name in names]

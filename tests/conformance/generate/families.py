@@ -140,7 +140,10 @@ SEQUENCES = Family("sequences", _mixed, _LONG, ask=(PLACE,))
 DEVICES = Family("devices", devices.shape, _FEW, ask=(VERDICT, PLACE, PREEMPT, BIND))
 """Clusters with claims for devices."""
 
-BESIDE = {family.name: family for family in (SEQUENCES, DEVICES)}
+EXTENDED = Family("extended", devices.shape_extended, _FEW, ask=(VERDICT, PLACE, PREEMPT, BIND))
+"""Clusters in which devices stand for extended resources."""
+
+BESIDE = {family.name: family for family in (SEQUENCES, DEVICES, EXTENDED)}
 """Families for which one asks by name."""
 
 

@@ -138,8 +138,7 @@ func (c *cycle) preBind(node string) (*PreBinding, error) {
 		status = c.framework.RunPreBindPreFlights(c.ctx, c.state, assumed, node)
 	}
 	if status.IsSuccess() {
-		// Conditions of devices are looked at once; kube-scheduler looks again until this time.
-		ctx, cancel := context.WithDeadline(c.ctx, time.Now())
+		ctx, cancel := c.withoutWaiting()
 		defer cancel()
 		status = c.framework.RunPreBindPlugins(ctx, c.state, assumed, node)
 	}
@@ -151,6 +150,22 @@ func (c *cycle) preBind(node string) (*PreBinding, error) {
 	c.framework.RunReservePluginsUnreserve(c.ctx, c.state, assumed, node)
 	made.Unreserved = c.server.takeWrites()
 	return made, c.server.reset()
+}
+
+// writeClaims does of PreBind only what DynamicResources does; it does not matter whether devices
+// are ready.
+func (c *cycle) writeClaims(assumed *v1.Pod, node string) {
+	if c.devices.plugin != nil {
+		ctx, cancel := c.withoutWaiting()
+		defer cancel()
+		c.devices.plugin.PreBind(ctx, c.state, assumed, node)
+	}
+}
+
+// withoutWaiting lets DynamicResources look at the conditions of devices once; kube-scheduler looks
+// again until its time is over.
+func (c *cycle) withoutWaiting() (context.Context, context.CancelFunc) {
+	return context.WithDeadline(c.ctx, time.Now())
 }
 
 func (c *cycle) assumedOn(node string) *v1.Pod {

@@ -25,7 +25,7 @@ type devices struct {
 	*dynamicresources.DefaultDRAManager
 	claims  *claimInformer
 	pending map[types.UID]*resourceapi.ResourceClaim
-	plugin  fwk.PostFilterPlugin // nil where the profile does without it
+	plugin  *dynamicresources.DynamicResources // nil where the profile does without it
 }
 
 // newDevices reads slices and classes from the informers.
@@ -65,7 +65,7 @@ func (d *devices) observedIn(registry runtime.Registry) runtime.Registry {
 	) (fwk.Plugin, error) {
 		plugin, err := registry[names.DynamicResources](ctx, args, handle)
 		if err == nil {
-			d.plugin = plugin.(fwk.PostFilterPlugin)
+			d.plugin = plugin.(*dynamicresources.DynamicResources)
 		}
 		return plugin, err
 	}

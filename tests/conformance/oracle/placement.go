@@ -84,7 +84,8 @@ func (c *cycle) placement() Placement {
 	return placement
 }
 
-// assume lets the pods that come later see this one on its node, and the volumes that it takes.
+// assume lets the pods that come later see this one on its node, and what it takes: volumes, and
+// devices as they are once PreBind has written them.
 func (c *cycle) assume(placement *Placement) error {
 	logger := klog.FromContext(c.ctx)
 	node := *placement.Node
@@ -96,6 +97,7 @@ func (c *cycle) assume(placement *Placement) error {
 	c.queue.DeleteNominatedPodIfExists(assumed)
 	status := c.framework.RunReservePluginsReserve(c.ctx, c.state, assumed, node)
 	if status.IsSuccess() {
+		c.writeClaims(assumed, node)
 		return nil
 	}
 	c.framework.RunReservePluginsUnreserve(c.ctx, c.state, assumed, node)

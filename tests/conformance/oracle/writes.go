@@ -2,12 +2,14 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"reflect"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -79,7 +81,9 @@ func (a *apiServer) reset() error {
 // answer carries out a request; it is the only one at the time.
 func (a *apiServer) answer(action clienttesting.Action) (bool, runtime.Object, error) {
 	before, name := a.find(action)
-	a.complete(action)
+	if err := a.complete(action, before); err != nil {
+		return true, nil, err
+	}
 	handled, after, err := clienttesting.ObjectReaction(a.tracker)(action)
 	if err != nil || !isWrite(action) {
 		return handled, after, err
@@ -132,8 +136,9 @@ func (a *apiServer) find(action clienttesting.Action) (runtime.Object, string) {
 	return found, keyOf(found)
 }
 
-// complete fills in what an API server does: versions, and the identity of what is created.
-func (a *apiServer) complete(action clienttesting.Action) {
+// complete fills in what an API server does: versions, and the identity of what is created. It
+// refuses an update of another version than the newest one.
+func (a *apiServer) complete(action clienttesting.Action, before runtime.Object) error {
 	var object runtime.Object
 	switch typed := action.(type) {
 	case clienttesting.CreateActionImpl:
@@ -141,11 +146,15 @@ func (a *apiServer) complete(action clienttesting.Action) {
 	case clienttesting.UpdateActionImpl:
 		object = typed.Object
 	default:
-		return
+		return nil
 	}
 	accessor, err := meta.Accessor(object)
 	if err != nil {
-		return
+		return err
+	}
+	if before != nil && versionOf(before) != accessor.GetResourceVersion() {
+		return apierrors.NewConflict(action.GetResource().GroupResource(), accessor.GetName(),
+			errors.New("the object has been modified"))
 	}
 	a.count++
 	accessor.SetResourceVersion(fmt.Sprint(firstVersion + a.count))
@@ -153,6 +162,15 @@ func (a *apiServer) complete(action clienttesting.Action) {
 		accessor.SetUID(types.UID("uid-of-" + accessor.GetGenerateName()))
 		accessor.SetName(accessor.GetGenerateName() + "made")
 	}
+	return nil
+}
+
+func versionOf(object runtime.Object) string {
+	accessor, err := meta.Accessor(object)
+	if err != nil {
+		return ""
+	}
+	return accessor.GetResourceVersion()
 }
 
 func isWrite(action clienttesting.Action) bool {
