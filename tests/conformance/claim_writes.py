@@ -31,6 +31,10 @@ NOW = builders.EPOCH.replace(month=6)
 _FIRST_VERSION = 1_000_000
 """Higher than those in the cases, so that what is written counts as newer."""
 
+_UNSAVED = "<extended-resources>"
+"""The name that kube-scheduler gives the claim for extended resources before it is created."""
+_DEFAULTS = {"allocationMode": "ExactCount", "count": 1}
+"""Of a request for devices."""
 _CONFLICT = handles.WriteError("the object has been modified", is_conflict=True)
 
 
@@ -40,11 +44,13 @@ class ClaimServer:
     Attributes:
         writes: what has been written.
         tasks: writes that nobody waits for; they have to be run.
+        show: is called with a claim that was created.
     """
 
     def __init__(self, cluster: Manifest) -> None:
         self.writes: list[Manifest] = []
         self.tasks: list[Coroutine[Any, Any, None]] = []
+        self.show: Callable[[device_objects.ResourceClaim], None] = _ignore
         self._given = {
             _key_of(item["metadata"]): item
             for item in cluster["items"]
@@ -106,6 +112,38 @@ class ClaimServer:
             written["reservedFor"] = kept
             self._note("patch", "resourceclaims/status", found, _status(written))
 
+    async def create(
+        self, claim: device_objects.ResourceClaim, name_prefix: str
+    ) -> device_objects.ResourceClaim:
+        """Create a claim with a new name; the scheduler sees it at once."""
+        metadata = _as_json(claim.metadata)
+        spec = _as_json(claim.spec)
+        for request in spec["devices"]["requests"]:
+            request["exactly"] = _DEFAULTS | request["exactly"]
+        value = {
+            "generateName": name_prefix,
+            "annotations": metadata["annotations"],
+            "ownerReferences": metadata["ownerReferences"],
+            "spec": spec,
+        }
+        metadata |= {"name": f"{name_prefix}made", "uid": f"uid-of-{name_prefix}"}
+        found = self._claims[_key_of(metadata)] = {"metadata": metadata, "spec": spec}
+        self._note("create", "resourceclaims", found, value)
+        created = self._renew(found)
+        self.show(created)
+        return created
+
+    async def delete(self, claim: device_objects.ResourceClaim) -> None:
+        """Delete a claim, whatever its version."""
+        self._note("delete", "resourceclaims", self._find(claim), {})
+
+    async def write_extended_resource_status(
+        self, pod: pod_shape.PodInfo, status: msgspec.Struct
+    ) -> None:
+        """Write into the status of a pod which claim serves its extended resources."""
+        written = {"extendedResourceClaimStatus": status}
+        self._note("patch", "pods/status", {"metadata": _as_json(pod.pod.metadata)}, written)
+
     def _find(self, claim: device_objects.ResourceClaim) -> Manifest:
         return self._claims[claim.full_name]
 
@@ -141,6 +179,10 @@ def answer(cluster: Manifest, make_decider: MakeDecider) -> Iterator[Manifest]:
         number += 1
 
 
+def _ignore(claim: device_objects.ResourceClaim) -> None:
+    del claim
+
+
 async def _skip_time(seconds: float) -> None:
     del seconds
 
@@ -155,6 +197,7 @@ class _PodBinding:
         self._pod = pod
         self._cache = decider.cluster.cache
         self._framework = decider.choice.require_framework(pod)
+        server.show = self._cache.devices.claims.set
 
     def answer(self) -> Manifest:
         """Return what becomes of the pod."""
@@ -182,8 +225,9 @@ class _PodBinding:
             refusal = points.reserve(result.state, self._pod, node)
         points.unreserve(result.state, self._pod, node)
         names_by_uid = {claim.metadata.uid: claim.full_name for claim in self._cache.devices.claims}
+        unsaved = f"{self._pod.pod.metadata.namespace}/{_UNSAVED}"
         pending = {
-            names_by_uid[uid]: {"allocation": _allocation(_as_json(allocation))}
+            names_by_uid.get(uid, unsaved): _allocation(_as_json(allocation))
             for uid, allocation in reserved.items()
         }
         made = {"claims": pending, "unreserved": self._server.take_writes()}

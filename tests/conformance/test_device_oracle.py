@@ -126,8 +126,8 @@ def test_a_claim_is_allocated_on_each_node_and_written_for_one(
         "pod": "default/p",
         "node": "a",
         "nodes": {
-            "a": {"claims": {"default/c": {"allocation": on_a}}, "unreserved": []},
-            "b": {"claims": {"default/c": {"allocation": on_b}}, "unreserved": []},
+            "a": {"claims": {"default/c": on_a}, "unreserved": []},
+            "b": {"claims": {"default/c": on_b}, "unreserved": []},
         },
         "preBind": {
             "writes": [
@@ -149,7 +149,7 @@ def test_shares_are_numbered(oracle: oracle_process.Oracle) -> None:
     shared = [{"name": name, "allowMultipleAllocations": True} for name in ("d1", "d2")]
     items = (_node("a"), _class(), _slice("a", *shared), _claim("c", count=2), _pod("p", "c"))
     bound = _bind(oracle, *items)
-    results = bound["nodes"]["a"]["claims"]["default/c"]["allocation"]["devices"]["results"]
+    results = bound["nodes"]["a"]["claims"]["default/c"]["devices"]["results"]
     assert [each["shareID"] for each in results] == ["1", "2"]
 
 
@@ -239,8 +239,7 @@ def test_a_claim_is_made_for_extended_resources(oracle: oracle_process.Oracle) -
     ask = {"deviceClassName": "any", "allocationMode": "ExactCount", "count": 2}
     requests = [{"name": request, "exactly": ask}]
     allocation = _allocation("a", "d1", "d2", request=request)
-    pending = {"allocation": allocation, "requests": requests}
-    assert bound["nodes"]["a"]["claims"] == {"default/<extended-resources>": pending}
+    assert bound["nodes"]["a"]["claims"] == {"default/<extended-resources>": allocation}
     created, finalizer, status, pod = bound["preBind"]["writes"]
     owner = {"apiVersion": "v1", "kind": "Pod", "name": "p", "uid": "uid-p", "controller": True}
     assert created == _write(

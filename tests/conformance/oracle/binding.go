@@ -6,7 +6,6 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
-	resourceapi "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/dynamic-resource-allocation/resourceclaim"
@@ -25,15 +24,9 @@ type Binding struct {
 
 // Reservation is what a pod reserves on a node, and what is written when it gives that up.
 type Reservation struct {
-	Refusal    *Refusal                `json:"refusal,omitempty"`
-	Claims     map[string]PendingClaim `json:"claims"`
-	Unreserved []Write                 `json:"unreserved"`
-}
-
-// PendingClaim is a claim whose allocation has not been written.
-type PendingClaim struct {
-	Allocation any `json:"allocation"`
-	Requests   any `json:"requests,omitempty"` // of the claim for extended resources
+	Refusal    *Refusal       `json:"refusal,omitempty"`
+	Claims     map[string]any `json:"claims"` // allocations that have not been written
+	Unreserved []Write        `json:"unreserved"`
 }
 
 // PreBinding is what is written before a pod is bound, and when binding fails afterwards.
@@ -57,9 +50,6 @@ type Deallocation struct {
 	Refusal *Refusal `json:"refusal"`
 	Writes  []Write  `json:"writes"`
 }
-
-// unsavedClaim is the name of the claim for extended resources before it is created.
-const unsavedClaim = "<extended-resources>"
 
 // deallocationTries is how often a pod with several claims is asked about: kube-scheduler takes any
 // of them. Each of a few claims comes first in at least an eighth of all tries.
@@ -87,16 +77,12 @@ func (o *oracle) bindings(
 func (s *scheduler) bind(pod *v1.Pod) (Binding, error) {
 	run := s.schedule(pod)
 	made := Binding{Pod: keyOf(pod), Nodes: map[string]Reservation{}, Node: run.placement().Node}
-	for _, node := range run.feasible {
-		reserved, err := run.reserve(node.Node().Name)
-		if err != nil {
-			return made, err
-		}
-		made.Nodes[node.Node().Name] = reserved
-	}
 	var err error
 	switch {
 	case made.Node != nil:
+		if made.Nodes, err = run.reserveEverywhere(); err != nil {
+			return made, err
+		}
 		// A cycle reserves once: what it reserved elsewhere would be written as well.
 		made.PreBind, err = s.schedule(pod).preBind(*made.Node)
 	case run.isUnschedulable() && s.devices.plugin != nil:
@@ -105,28 +91,36 @@ func (s *scheduler) bind(pod *v1.Pod) (Binding, error) {
 	return made, err
 }
 
+// reserveEverywhere reserves on each node that passes Filter, one after the other.
+func (c *cycle) reserveEverywhere() (map[string]Reservation, error) {
+	made := map[string]Reservation{}
+	for _, node := range sortedKeys(c.verdict.Nodes) {
+		if !c.verdict.Nodes[node].OK {
+			continue
+		}
+		reserved, err := c.reserve(node)
+		if err != nil {
+			return nil, err
+		}
+		made[node] = reserved
+	}
+	return made, nil
+}
+
 // reserve reserves on a node and takes it back.
 func (c *cycle) reserve(node string) (Reservation, error) {
 	assumed := c.assumedOn(node)
-	made := Reservation{Claims: map[string]PendingClaim{}}
+	made := Reservation{Claims: map[string]any{}}
 	status := c.framework.RunReservePluginsReserve(c.ctx, c.state, assumed, node)
 	if !status.IsSuccess() {
 		made.Refusal = refusalOf(status)
 	}
 	for _, claim := range c.devices.pending {
-		made.Claims[keyOf(claim)] = pendingClaimOf(claim)
+		made.Claims[keyOf(claim)] = allocationOf(claim.Status.Allocation)
 	}
 	c.framework.RunReservePluginsUnreserve(c.ctx, c.state, assumed, node)
 	made.Unreserved = c.server.takeWrites()
 	return made, c.server.reset()
-}
-
-func pendingClaimOf(claim *resourceapi.ResourceClaim) PendingClaim {
-	made := PendingClaim{Allocation: allocationOf(claim.Status.Allocation)}
-	if claim.Name == unsavedClaim {
-		made.Requests = asJSON(claim.Spec.Devices.Requests)
-	}
-	return made
 }
 
 // preBind reserves on the node, writes what PreBind writes, and gives up after that.

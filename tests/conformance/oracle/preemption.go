@@ -122,6 +122,9 @@ func (s *scheduler) preempt(pod *v1.Pod) (PreemptionFor, error) {
 	s.preemption.found = map[string]*extenderv1.Victims{}
 	statuses := run.diagnosis.NodeToStatus
 	result, status := s.framework.RunPostFilterPlugins(s.ctx, run.state, pod, statuses)
+	if err := s.server.reset(); err != nil {
+		return answer, err
+	}
 	run.diagnosis.PostFilterMsg = status.Message()
 	answer.Message = run.fitError(s.snapshot.NumNodesInPlacement()).Error()
 	for node, victims := range s.preemption.found {
