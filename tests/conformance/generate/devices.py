@@ -1,8 +1,8 @@
 """Devices for pods, by claims and as extended resources: DynamicResources, NodeResourcesFit.
 
 Left out is what kube-scheduler 1.36.3 decides by a known fault: a pod with claims whose extended
-resources a device plugin provides on its node, and a pod that names the same claim twice, which can
-never be bound.
+resources a device plugin provides on its node, a pod that names the same claim twice, which can
+never be bound, and implicit names of classes that share their explicit one.
 """
 
 from __future__ import annotations
@@ -23,7 +23,6 @@ Manifest = cluster.Manifest
 
 _GPU, _NIC = "example.com/gpu", "example.com/nic"
 _IMPLICIT = "deviceclass.resource.kubernetes.io/"
-_IMPLICIT_NAMES = tuple(f"{_IMPLICIT}{name}" for name in ("any", "any", "healthy"))
 _UNMAPPED = "example.com/unmapped"
 _CREATED = ("2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z")
 
@@ -65,8 +64,7 @@ def _ask_for_devices(found: cluster.Cluster, kinds: dict[str, float]) -> None:
     slices = device_slices.make(rng, nodes)
     drivers = sorted({each["spec"]["driver"] for each in slices})
     classes = [_make_class(source, rng, name, drivers) for name in generate.CLASSES]
-    explicit = {each["spec"].get("extendedResourceName", _UNMAPPED) for each in classes}
-    names = (*sorted(explicit - {_UNMAPPED}) * 2, *_IMPLICIT_NAMES)
+    names = _list_resources(classes)
     maker = device_claims.ClaimMaker(source, rng, slices, nodes)
     maker.add_old(list(generate.allocate_some(rng, slices)), found.placed)
     has_plugins = "extended" in kinds and source.chance(0.3)
@@ -96,6 +94,22 @@ def _make_class(source: draw.Draw, rng: random.Random, name: str, drivers: list[
     if source.chance(0.6):
         made["spec"]["extendedResourceName"] = source.pick((_GPU, _GPU, _NIC))
     return made
+
+
+def _list_resources(classes: list[Manifest]) -> tuple[str, ...]:
+    """Return the extended resources that classes provide, explicit names twice.
+
+    If classes share a name, kube-scheduler knows implicit names of some of them only: of those that
+    it has seen before the one that prevails.
+    """
+    explicit = [each["spec"].get("extendedResourceName") for each in classes]
+    shared = {name for name in explicit if name and explicit.count(name) > 1}
+    implicit = [
+        f"{_IMPLICIT}{each['metadata']['name']}"
+        for each in classes
+        if each["spec"].get("extendedResourceName") not in shared
+    ]
+    return (*sorted({name for name in explicit if name}) * 2, *implicit)
 
 
 def _let_plugin_provide(source: draw.Draw, status: Manifest) -> None:
