@@ -29,6 +29,11 @@ _QUOTED = re.compile(r'"[^"]*"|\b(?:default|prod|dev)/[\w.-]+|\[[^\]]*\]|\bv\d\b
 _COUNTED = re.compile(r"0/\d+ nodes are available: |\b\d+ (?=[A-Za-z])")
 _UNPARSABLE = re.compile(r"(?<=Terms: |aints: )(?=values|\").*|(?<=got: ).*")
 _RESOURCE = re.compile(r"(?<=Insufficient )[\w.-]+/[\w.-]+")
+_DEVICE = re.compile(
+    r"(?<=request )[ar]\d(?:/a\d)?|(?<=: class )\w+|(?<=device class )\w+|(?<=selector #)\d"
+    r"|(?<=no such key: )\w+|(?<=resource pool )\S+|(?<=add device )\S+"
+    r"|(?<=requested devices )\d+|(?<=claim=)[\w-]+(?=,|$)|(?<=message=).*"
+)
 
 
 _OWN = ("not eligible", "Preemption is not helpful", "No preemption victims")
@@ -38,7 +43,7 @@ OF_FILTER = "what Filter says of a node without the victims"
 
 def template(reason: str) -> str:
     """Return a reason without names of objects."""
-    for varying in (_UNPARSABLE, _QUOTED, _RESOURCE):
+    for varying in (_UNPARSABLE, _QUOTED, _RESOURCE, _DEVICE):
         reason = varying.sub("…", reason)
     return reason
 
@@ -47,6 +52,8 @@ def said(theirs: Manifest) -> Iterator[Said]:
     """Yield every answer of every plugin in an answer of the oracle."""
     for preemption in theirs.get("preempt") or ():
         yield from _said_by_preemption(preemption)
+    for binding in theirs.get("bind") or ():
+        yield from _said_about_claims(binding)
     for verdict in theirs.get("verdict") or ():
         refusals = [verdict.get("gated"), verdict.get("prefilter")]
         if not verdict.get("prefilter"):
@@ -66,6 +73,13 @@ def _said_by_preemption(answer: Manifest) -> Iterator[Said]:
         for reason in reasons:
             is_own = reason.startswith(_OWN)
             yield "DefaultPreemption", "Unschedulable", reason if is_own else OF_FILTER
+
+
+def _said_about_claims(answer: Manifest) -> Iterator[Said]:
+    for point in (*answer["nodes"].values(), answer.get("preBind"), answer.get("postFilter")):
+        refusal = point and point.get("refusal")
+        for reason in refusal["reasons"] if refusal else ():
+            yield "DynamicResources", refusal["code"], template(reason)
 
 
 class Lines:

@@ -95,6 +95,59 @@ def test_a_difference_is_noticed(change: Callable[[Manifest], object], aspect: s
     assert any(each.startswith(aspect) for each in found), found
 
 
+def _write(name: str) -> Manifest:
+    value = {"finalizers": ["kept"], "reservedFor": []}
+    return {"verb": "update", "resource": "resourceclaims", "name": name, "value": value}
+
+
+def _bound() -> Manifest:
+    """Return an answer about claims of two pods, of which one fits nowhere."""
+    results = [{"device": "d1", "shareID": "1"}]
+    reservation = {"claims": {"default/c": {"devices": {"results": results}}}, "unreserved": []}
+    written = {"writes": [_write("default/c")], "unreserved": [_write("default/c")]}
+    placed = {
+        "pod": "default/p",
+        "node": "a",
+        "nodes": {"a": reservation, "b": copy.deepcopy(reservation)},
+        "preBind": {**written, "refusal": {"code": "Error", "reasons": ["late"]}},
+    }
+    deallocated = {
+        "writes": [_write("default/d")],
+        "refusal": {"code": "Unschedulable", "reasons": ["deallocated"]},
+    }
+    pending = {"pod": "default/q", "node": None, "nodes": {}, "postFilter": deallocated}
+    return {"bind": [placed, pending]}
+
+
+@pytest.mark.parametrize(
+    "change, aspect",
+    [
+        (lambda placed, _: placed.update(node="b"), "bind node"),
+        (lambda placed, _: placed["nodes"].popitem(), "bind nodes"),
+        (lambda placed, _: placed["nodes"]["b"]["claims"].clear(), "bind reserve claims"),
+        (lambda placed, _: placed["nodes"]["a"]["unreserved"].append(_write("c")), "bind reserve"),
+        (lambda placed, _: placed["nodes"]["a"].update(refusal={"code": "Error"}), "bind reserve"),
+        (lambda placed, _: placed["preBind"]["writes"].pop(), "bind preBind writes"),
+        (lambda placed, _: placed["preBind"]["unreserved"].pop(), "bind preBind unreserved"),
+        (lambda placed, _: placed["preBind"].pop("refusal"), "bind preBind refusal"),
+        (lambda placed, _: placed.pop("preBind"), "bind preBind"),
+        (lambda _, pending: pending["postFilter"]["writes"].clear(), "bind postFilter writes"),
+        (lambda _, pending: pending["postFilter"].pop("refusal"), "bind postFilter refusal"),
+    ],
+    ids=range(11),
+)
+def test_a_difference_about_claims_is_noticed(
+    change: Callable[[Manifest, Manifest], object], aspect: str
+) -> None:
+    """One change of an answer is one kind of difference; what is empty is as good as absent."""
+    theirs, ours = _bound(), _bound()
+    del ours["bind"][0]["preBind"]["writes"][0]["value"]["reservedFor"]
+    assert not list(compare.differences(ours, theirs))
+    change(*ours["bind"])
+    found = {each.aspect for each in compare.differences(ours, theirs)}
+    assert any(each.startswith(aspect) for each in found), found
+
+
 def test_equal_answers_do_not_differ() -> None:
     """An answer does not differ from itself."""
     assert not list(compare.differences(_several(), _several()))

@@ -29,6 +29,11 @@ _KINDS = {
 _MOST_CHOICES = 100_000
 """Searches that must look at more would take seconds, on each node."""
 _TRIES = 20
+_IMPOSSIBLE: tuple[Manifest, ...] = (
+    {"count": 33},
+    {"selectors": [{"cel": {"expression": 'device.attributes["example.com"].missing == 1'}}]},
+)
+"""More devices than a claim can have, and a selector that fails for all devices."""
 _TIMES = ("2001-01-01T00:00:00Z", "2199-01-01T00:00:00Z")
 """Times of allocations: devices are late, whatever the time is now, or they are not."""
 _CONDITIONS = {"bindingConditions": ["attached", "ready"], "bindingFailureConditions": ["broken"]}
@@ -56,7 +61,7 @@ class ClaimMaker:
         self._devices = [
             (each["spec"], device) for each in slices for device in each["spec"].get("devices", ())
         ]
-        drivers = sorted({each["spec"]["driver"] for each in slices})
+        drivers = device_slices.list_drivers(slices)
         self._writer = generate.ClaimWriter(rng, drivers, is_large=False)
 
     def add_old(self, allocated: Sequence[Manifest], pods: Sequence[Manifest]) -> None:
@@ -69,9 +74,20 @@ class ClaimMaker:
             if pods:
                 claim["status"]["reservedFor"] = [_reserve(self._source.pick(pods))]
 
+    def begin(self) -> None:
+        """Begin with the next pod: what it asks for is searched together."""
+        self._choices = 1
+
+    def afford(self, count: int) -> bool:
+        """Return whether the pod can also ask for so many devices, which is counted then."""
+        choices = self._choices * count_choices(len(self._devices), count)
+        if choices > _MOST_CHOICES:
+            return False
+        self._choices = choices
+        return True
+
     def ask(self, pod: Manifest) -> None:
         """Let a pod ask for a few claims."""
-        self._choices = 1
         for number in range(self._source.weighted({1: 5, 2: 3, 3: 1})):
             kind = self._source.weighted(_KINDS)
             entry, claim_name = {"name": f"e{number}"}, f"c{len(self.claims)}"
@@ -152,6 +168,10 @@ class ClaimMaker:
     def _write(self, name: str) -> Manifest:
         """Return a claim that can be searched for in time, with those that the pod has."""
         claim = self._writer.make_claim(name)
+        if self._source.chance(0.025):
+            request = _make_request("r0")
+            request["exactly"] |= self._source.pick(_IMPOSSIBLE)
+            return {**claim, "spec": {"devices": {"requests": [request]}}}
         for _ in range(_TRIES):
             if self._can_afford(claim):
                 return claim

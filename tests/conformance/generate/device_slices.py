@@ -43,6 +43,12 @@ def make(rng: random.Random, nodes: Sequence[str]) -> list[Manifest]:
     return made
 
 
+def list_drivers(slices: Sequence[Manifest]) -> list[str]:
+    """Return the drivers of the slices, sorted; one of them if there are no slices."""
+    found = sorted({each["spec"]["driver"] for each in slices})
+    return found or [generate_slices.DRIVERS[0]]
+
+
 def _choose_pools(rng: random.Random, slices: list[Manifest]) -> list[Manifest]:
     """Return the slices of a few pools."""
     pools = sorted({_pool(each) for each in slices})

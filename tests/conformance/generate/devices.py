@@ -35,7 +35,17 @@ def shape(found: cluster.Cluster) -> None:
 def shape_extended(found: cluster.Cluster) -> None:
     """Let pods also ask for devices as extended resources, which device plugins may provide."""
     _shape(found, {"claims": 2, "extended": 5, "both": 2, "": 0.5})
-    _score_extended(found)
+
+
+def shape_scored(found: cluster.Cluster) -> None:
+    """Let NodeResourcesFit score by extended resources for which devices stand."""
+    shape_extended(found)
+    source = found.draw
+    names = source.some(("cpu", _GPU, _NIC, f"{_IMPLICIT}any"), 1, 3)
+    scored = [{"name": name, "weight": source.pick((1, 3))} for name in names]
+    kind = source.pick(("LeastAllocated", "MostAllocated"))
+    strategy = {"type": kind, "resources": scored}
+    found.plugin_config["NodeResourcesFit"] = {"scoringStrategy": strategy}
 
 
 def _shape(found: cluster.Cluster, kinds: dict[str, float]) -> None:
@@ -62,7 +72,7 @@ def _ask_for_devices(found: cluster.Cluster, kinds: dict[str, float]) -> None:
     rng = random.Random(source.number(0, 2**32))
     nodes = [node["metadata"]["name"] for node in found.nodes]
     slices = device_slices.make(rng, nodes)
-    drivers = sorted({each["spec"]["driver"] for each in slices})
+    drivers = device_slices.list_drivers(slices)
     classes = [_make_class(source, rng, name, drivers) for name in generate.CLASSES]
     names = _list_resources(classes)
     maker = device_claims.ClaimMaker(source, rng, slices, nodes)
@@ -72,6 +82,7 @@ def _ask_for_devices(found: cluster.Cluster, kinds: dict[str, float]) -> None:
         for node in found.nodes:
             _let_plugin_provide(source, node["status"])
     for pod in found.pending:
+        maker.begin()
         kind = source.weighted(kinds)
         if kind == "both" and has_plugins:
             kind = "claims"
@@ -79,6 +90,7 @@ def _ask_for_devices(found: cluster.Cluster, kinds: dict[str, float]) -> None:
             maker.ask(pod)
         if kind in ("extended", "both"):
             _request(source, pod["spec"], names)
+            _shorten_search(maker, pod["spec"])
             if source.chance(0.1):
                 maker.leave_extended(pod, source.pick(generate.CLASSES))
     found.others += [*slices, *classes, *maker.claims]
@@ -144,6 +156,14 @@ def _init_container(source: draw.Draw, names: tuple[str, ...]) -> Manifest:
     return {**made, "restartPolicy": "Always"} if source.chance(0.4) else made
 
 
+def _shorten_search(maker: device_claims.ClaimMaker, spec: Manifest) -> None:
+    """Drop requests for more extended resources than can be searched for in time."""
+    for container in (*spec["containers"], *spec.get("initContainers", ())):
+        amounts = container["resources"]["limits"]
+        for name in [each for each in amounts if not maker.afford(int(amounts[each]))]:
+            del amounts[name], container["resources"]["requests"][name]
+
+
 def _make_room_scarce(found: cluster.Cluster) -> None:
     """Let preemption have something to do."""
     source = found.draw
@@ -151,14 +171,3 @@ def _make_room_scarce(found: cluster.Cluster) -> None:
         node["status"]["allocatable"]["cpu"] = source.pick(("500m", "1", "2"))
     for pod in found.pods:
         pod["spec"]["priority"] = source.pick((0, 0, 10))
-
-
-def _score_extended(found: cluster.Cluster) -> None:
-    """Let NodeResourcesFit score by extended resources."""
-    source = found.draw
-    if source.chance(0.15):
-        names = source.some(("cpu", _GPU, _NIC, f"{_IMPLICIT}any"), 1, 3)
-        scored = [{"name": name, "weight": source.pick((1, 3))} for name in names]
-        kind = source.pick(("LeastAllocated", "MostAllocated"))
-        strategy = {"type": kind, "resources": scored}
-        found.plugin_config["NodeResourcesFit"] = {"scoringStrategy": strategy}

@@ -106,6 +106,8 @@ _LARGE = cluster.Size(nodes=(20, 60), placed=(30, 150), pending=(1, 6))
 _FEW = cluster.Size(nodes=(1, 5), placed=(0, 8), pending=(1, 4))
 _LONG = cluster.Size(nodes=(3, 12), placed=(0, 10), pending=(50, 50))
 
+_ALL = (VERDICT, PLACE, PREEMPT, BIND)
+
 FAMILIES = {
     family.name: family
     for family in (
@@ -127,6 +129,8 @@ FAMILIES = {
             ask=(VERDICT, PREEMPT),
             crowd=_CROWD,
         ),
+        Family("devices", devices.shape, _FEW, share=4, ask=_ALL),
+        Family("extended", devices.shape_extended, _FEW, share=3, ask=_ALL),
         Family("mixed", _mixed, share=5),
         Family("lenient", _lenient, share=2, is_lenient=True),
         Family("large", _mixed, _LARGE),
@@ -137,13 +141,10 @@ FAMILIES = {
 SEQUENCES = Family("sequences", _mixed, _LONG, ask=(PLACE,))
 """Clusters on which fifty pods are placed one after the other."""
 
-DEVICES = Family("devices", devices.shape, _FEW, ask=(VERDICT, PLACE, PREEMPT, BIND))
-"""Clusters with claims for devices."""
+SCORED = Family("scoreddevices", devices.shape_scored, _FEW)
+"""Clusters whose nodes are scored by devices; policysched does not do that."""
 
-EXTENDED = Family("extended", devices.shape_extended, _FEW, ask=(VERDICT, PLACE, PREEMPT, BIND))
-"""Clusters in which devices stand for extended resources."""
-
-BESIDE = {family.name: family for family in (SEQUENCES, DEVICES, EXTENDED)}
+BESIDE = {family.name: family for family in (SEQUENCES, SCORED)}
 """Families for which one asks by name."""
 
 
