@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import bisect
 import dataclasses
 import datetime
+import math
 import zoneinfo
 
 MINUTES_PER_DAY = 24 * 60
-_LOOK_AHEAD_DAYS = 8
-"""Days to search for the next change: one week, and one more day for overnight windows."""
+_SECONDS_PER_DAY = 24 * 60 * 60
+_LOOK_AHEAD_DAYS = 15
+"""Days to search for the next change: two weeks, because clocks that go forward may skip a window,
+and one more day for overnight windows."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -69,21 +73,52 @@ class RuleActivation:
         return next((time for time in times if self.is_active(time) != before), None)
 
     def _list_boundaries(self, now: float) -> list[float]:
-        """Return the expiry time and window boundaries near `now`, in seconds since the epoch."""
+        """Return all times near `now` at which `is_active` can change, in seconds since the epoch.
+
+        These are the expiry, the changes of the UTC offset, and each window boundary: both times if
+        clocks show it twice, and a harmless extra time if clocks skip it.
+        """
         times = [] if self.expires_at is None else [self.expires_at]
+        if not self.windows:
+            return times
         zone = _get_time_zone(self.timezone)
+        times += _list_offset_changes(zone, now)
+        minutes = {each.start_minute for each in self.windows}
+        minutes |= {each.end_minute for each in self.windows}
         today = datetime.datetime.fromtimestamp(now, zone).date()
         for offset in range(-1, _LOOK_AHEAD_DAYS + 1):
             midnight = datetime.datetime.combine(
                 today + datetime.timedelta(days=offset), datetime.time(), zone
             )
-            for window in self.windows:
-                for minute in (window.start_minute, window.end_minute):
-                    # Adding to an aware datetime is wall-clock arithmetic: windows keep their local
-                    # times when DST begins or ends.
-                    local = midnight + datetime.timedelta(minutes=minute)
-                    times.append(local.timestamp())
+            for minute in minutes:
+                # Adding to an aware datetime is wall-clock arithmetic: windows keep their local
+                # times when DST begins or ends.
+                local = midnight + datetime.timedelta(minutes=minute)
+                times += (local.timestamp(), local.replace(fold=1).timestamp())
         return times
+
+
+def _list_offset_changes(zone: datetime.tzinfo, now: float) -> list[float]:
+    """Return the times after `now` at which the UTC offset changes, as when DST begins.
+
+    Zones keep an offset for days at least (the shortest time is four days, in 1939).
+    """
+    first = math.floor(now)
+    times = []
+    for day in range(_LOOK_AHEAD_DAYS + 1):
+        start = first + day * _SECONDS_PER_DAY
+        seconds = range(start, start + _SECONDS_PER_DAY + 1)
+        before, after = (_get_offset(zone, seconds[each]) for each in (0, -1))
+        if before != after:
+            at = bisect.bisect_left(
+                seconds, True, key=lambda time: _get_offset(zone, time) != before
+            )
+            times.append(float(seconds[at]))
+    return times
+
+
+def _get_offset(zone: datetime.tzinfo, time: float) -> datetime.timedelta | None:
+    return datetime.datetime.fromtimestamp(time, zone).utcoffset()
 
 
 def _get_time_zone(name: str) -> datetime.tzinfo:
