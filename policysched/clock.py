@@ -13,6 +13,8 @@ CORRECTION_SECONDS = 1.0
 _YEARS = range(1970, 9999)
 """The years within which calculations with days and time zones stay valid datetimes."""
 
+_END_SECONDS = datetime.datetime(9999, 12, 31, tzinfo=datetime.UTC).timestamp()
+
 
 def parse_time(text: str) -> datetime.datetime | None:
     """Return an ISO time, in UTC if it has no offset; None if invalid or not in `_YEARS`."""
@@ -23,6 +25,13 @@ def parse_time(text: str) -> datetime.datetime | None:
     if time.year not in _YEARS:
         return None
     return time if time.tzinfo else time.replace(tzinfo=datetime.UTC)
+
+
+def find_utc_time(seconds: float) -> datetime.datetime | None:
+    """Return the time of seconds since 1970; None, for never, if a datetime cannot represent it."""
+    if seconds >= _END_SECONDS:
+        return None
+    return datetime.datetime.fromtimestamp(seconds, datetime.UTC)
 
 
 class Clock(Protocol):

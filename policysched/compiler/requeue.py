@@ -240,9 +240,9 @@ class PolicyEvents:
     ) -> bool:
         """Return whether a rule may have rejected a node before it reached an age."""
         for reached_seconds in elapsed_time.list_age_changes(node.metadata, rule.node_ages):
-            before = datetime.datetime.fromtimestamp(reached_seconds - 1, datetime.UTC)
             if reached_seconds > snap.now_seconds:
                 continue
+            before = datetime.datetime.fromtimestamp(reached_seconds - 1, datetime.UTC)
             if rule.reads != interface.Reads.NODE:
                 return True
             if rule.rejects_elsewhere(self._alone(node, snap, before), shape):

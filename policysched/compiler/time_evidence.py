@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import datetime
 import math
 from collections.abc import Iterator
 
-from policysched import amounts
+from policysched import amounts, clock
 from policysched.cluster import elapsed_time, snapshot
 from policysched.cluster.pods import pod_shape
 from policysched.lang.checked import checked_expr, comparisons, elapsed_times
@@ -78,9 +77,5 @@ def _describe(
     text = f"{bound.kind} {told} {comparator} {wanted}"
     if start is None or elapsed >= bound.seconds:
         return text
-    return f"{text}, decided again at {format_moment(start + bound.seconds)}"
-
-
-def format_moment(seconds: float) -> str:
-    """Return a time in seconds since 1970 as RFC 3339 in UTC."""
-    return f"{datetime.datetime.fromtimestamp(seconds, datetime.UTC):%Y-%m-%dT%H:%M:%SZ}"
+    moment = clock.find_utc_time(start + bound.seconds)
+    return text if moment is None else f"{text}, decided again at {moment:%Y-%m-%dT%H:%M:%SZ}"

@@ -130,6 +130,7 @@ def test_a_pod_wakes_at_the_bound_that_opens_a_node() -> None:
     [
         ("reject when nodeAge < 5m", True),
         ("reject when nodeAge < 5m and free(cpu) < 100", True),
+        ("reject when nodeAge < 5m or nodeAge > 9999y", True),
         ("reject when nodeAge < 5m reject when node(pool = std)", False),
         ("reject when nodeAge > 5m", False),
         ("reject when node(pool = std)", False),

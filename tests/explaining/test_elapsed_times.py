@@ -85,3 +85,42 @@ def test_plan_names_the_rule_as_long_as_it_rejects(
     found = _run(capsys, "plan", *sides, *now)
     assert [each["name"] for each in found["edits"] if each["pods"]["unschedulable"]] == causes
     assert len(found["changes"]) == len(causes)
+
+
+@pytest.mark.parametrize("created", ["2026-03-01T00:00:00Z", "9999-12-31T23:59:00Z"])
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "reject when nodeAge < 5m",
+        "reject when nodeAge < 9999y",
+        "reject when nodeAge < 9999999999999999999y",
+        "reject when waiting < 10000y",
+        "reject when podAge < 200000y",
+        "reject when waiting < 9999999999999999999y",
+        'reject when node(nodeName = std) expires "9999-12-31T23:59:59-12:00"',
+        'reject when node(nodeName = std) expires "9999-12-31"',
+    ],
+)
+def test_changes_after_the_year_9999_are_no_changes(
+    tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str], rule: str, created: str
+) -> None:
+    """All commands take a time that no date has for one that never comes."""
+    cluster = pathlib.Path(_write_cluster(tmp_path))
+    node, pod = yaml.safe_load_all(cluster.read_text(encoding="utf-8"))
+    for each in (node, pod):
+        each["metadata"]["creationTimestamp"] = created
+    cluster.write_text(yaml.safe_dump_all([node, pod]), encoding="utf-8")
+    policies = tmp_path / "new.policy"
+    policies.write_text(f"policy p {{ for pods {rule} as r }}", encoding="utf-8")
+    options = ("--cluster", str(cluster), "--now", "2026-03-02T10:00:00Z")
+    inputs = ("--policies", str(policies), *options)
+    is_free = created.startswith("2026") and "5m" in rule
+    placement = _run(capsys, "simulate", *inputs)["placements"][0]
+    assert placement["node"] == ("std" if is_free else None)
+    main.main(["explain", *inputs, "pod", "default/p", "--node", "std"])
+    explained = capsys.readouterr().out
+    assert "decided again" not in explained
+    assert ("p/r" in explained) is not is_free
+    old = str(tmp_path / "old.policy")
+    plan = _run(capsys, "plan", "--from", old, "--to", str(policies), *options)
+    assert plan["summary"]

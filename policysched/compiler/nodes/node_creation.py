@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from policysched import clock
 from policysched.cluster import elapsed_time, snapshot
 from policysched.cluster.columns import columns
 from policysched.cluster.pods import pod_shape
@@ -51,4 +52,4 @@ def find_next_change(
     after = now.timestamp()
     moments = [created[created + age > after].min(initial=math.inf) + age for age in ages_seconds]
     first = min(moments, default=math.inf)
-    return datetime.datetime.fromtimestamp(first, datetime.UTC) if math.isfinite(first) else None
+    return clock.find_utc_time(first)

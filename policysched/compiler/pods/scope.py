@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import datetime
 
+from policysched import clock
 from policysched.cluster import snapshot
 from policysched.cluster.counters import pod_counts
 from policysched.cluster.pods import pod_shape
@@ -72,7 +73,7 @@ class Timetable:
         if self._activation is None:
             return None
         change = self._activation.find_next_change(now.timestamp())
-        return None if change is None else datetime.datetime.fromtimestamp(change, datetime.UTC)
+        return None if change is None else clock.find_utc_time(change)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -13,6 +13,9 @@ from typing import NamedTuple
 from policysched.lang.checked import checked_expr, comparisons
 from policysched.lang.words import vocabulary
 
+_MAX_SECONDS = 10_000 * 366 * 24 * 60 * 60
+"""A time that nothing reaches: years have four digits. Longer durations have the same answers."""
+
 COMPARATORS = ("<", "<=", ">", ">=")
 
 
@@ -35,6 +38,7 @@ def find_time_bound(expr: checked_expr.TypedExpr) -> TimeBound | None:
     elapsed, comparator, seconds = comparisons.split_constant_comparison(expr)
     if not isinstance(elapsed, checked_expr.ElapsedTime) or seconds is None:
         return None
+    seconds = min(seconds, _MAX_SECONDS)
     if comparator in (">=", "<"):
         return TimeBound(elapsed.kind, math.ceil(seconds), comparator == ">=")
     return TimeBound(elapsed.kind, math.floor(seconds) + 1, comparator == ">")

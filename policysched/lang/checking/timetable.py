@@ -25,6 +25,7 @@ _ZONE = re.compile(r" (?P<zone>[A-Za-z][A-Za-z0-9_+/-]*)\Z")
 DURING_FORM = 'a text like "Mon-Fri 08:00-20:00 Europe/Berlin"'
 EXPIRES_FORM = 'a date like "2026-12-31" or a time like "2026-12-31T18:00:00Z"'
 UTC = "UTC"
+_SECONDS_PER_DAY = 24 * 60 * 60
 
 
 def parse_during(text: str) -> tuple[tuple[activation.TimeWindow, ...], str] | str:
@@ -90,8 +91,9 @@ def parse_expires(text: str) -> float | None:
     """Parse a date, or a time with a zone, to seconds since the epoch; None for other texts."""
     try:
         if re.fullmatch(r"\d{4}-\d{2}-\d{2}", text):
-            day = datetime.date.fromisoformat(text) + datetime.timedelta(days=1)
-            return datetime.datetime.combine(day, datetime.time(), datetime.UTC).timestamp()
+            day = datetime.date.fromisoformat(text)
+            start = datetime.datetime.combine(day, datetime.time(), datetime.UTC)
+            return start.timestamp() + _SECONDS_PER_DAY
         time = datetime.datetime.fromisoformat(text)
     except (ValueError, OverflowError):
         return None

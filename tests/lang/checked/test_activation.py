@@ -84,7 +84,7 @@ def test_an_expiry_is_a_moment(text: str, time: str) -> None:
     assert timetable.parse_expires(text) == _at(time)
 
 
-@pytest.mark.parametrize("text", ["tomorrow", "2026-13-01", "2026-12-31T18:00:00", "9999-12-31"])
+@pytest.mark.parametrize("text", ["tomorrow", "2026-13-01", "2026-12-31T18:00:00"])
 def test_an_expiry_without_a_moment_is_refused(text: str) -> None:
     """A local time without offset names no moment."""
     assert timetable.parse_expires(text) is None
