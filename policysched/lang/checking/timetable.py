@@ -22,6 +22,8 @@ _WINDOW = re.compile(
     rf"(?:(?P<days>{_DAY_RANGE}(?:,{_DAY_RANGE})*) )?(?P<start>{_TIME})-(?P<end>{_TIME})"
 )
 _ZONE = re.compile(r" (?P<zone>[A-Za-z][A-Za-z0-9_+/-]*)\Z")
+_NO_ZONES = frozenset({"localtime", "posixrules", "Factory"})
+_OTHER_FORMS = ("posix/", "right/")
 DURING_FORM = 'a text like "Mon-Fri 08:00-20:00 Europe/Berlin"'
 EXPIRES_FORM = 'a date like "2026-12-31" or a time like "2026-12-31T18:00:00Z"'
 UTC = "UTC"
@@ -48,9 +50,15 @@ def parse_during(text: str) -> tuple[tuple[activation.TimeWindow, ...], str] | s
 
 
 def is_time_zone(name: str) -> bool:
-    """Return whether the time zone database contains `name`."""
+    """Return whether the time zone database contains `name`.
+
+    Its installations also have names for the zone of the machine, and folders with other forms of
+    the zones; replicas could decide differently with them.
+    """
     if name == UTC:
         return True
+    if name in _NO_ZONES or name.startswith(_OTHER_FORMS):
+        return False
     try:
         zoneinfo.ZoneInfo(name)
     except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):

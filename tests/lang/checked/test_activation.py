@@ -63,6 +63,10 @@ def test_windows_are_in_local_time(text: str, time: str, is_active: bool) -> Non
         "24:00-08:00",
         "08:00-20:00 Mars/Base",
         "08:00-20:00 ../../etc/passwd",
+        "08:00-20:00 localtime",
+        "08:00-20:00 Factory",
+        "08:00-20:00 posix/Europe/Berlin",
+        "08:00-20:00 right/Europe/Berlin",
         "08:00-20:00  Europe/Berlin",
     ],
 )
