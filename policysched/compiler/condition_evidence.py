@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from policysched import amounts, units
 from policysched.cluster import snapshot
-from policysched.cluster.objects import node_texts, objects
+from policysched.cluster.objects import fields_as_labels, node_texts, objects
 from policysched.cluster.pods import pod_shape
 from policysched.compiler import evidence, lowering, time_evidence
 from policysched.compiler.nodes import node_masks
@@ -173,7 +173,8 @@ def _fact(selector: checked_selector.Selector, node: objects.Node) -> Iterator[s
             having = [t for t in node.spec.taints if t.key == pattern.key]
             yield ", ".join(map(str, having)) or f"no taint {pattern.key}"
         case checked_selector.FieldRequirement(field=field):
-            yield f"{field} is {node.name}"
+            values = _list_field_values(field, node)
+            yield f"{field} is {', '.join(values)}" if values else f"no {field}"
         case checked_selector.AnnotationRequirement(key=key):
             value = node.metadata.annotations.get(key)
             yield f"no annotation {key}" if value is None else f"annotation {key}={value}"
@@ -186,6 +187,18 @@ def _fact(selector: checked_selector.Selector, node: objects.Node) -> Iterator[s
             yield f"kubelet version {node.status.node_info.kubelet_version or 'unknown'}"
         case _:
             return
+
+
+def _list_field_values(field: str, node: objects.Node) -> list[str]:
+    """Return the values of a field of the node, or of a cluster that is represented as a node."""
+    match field:
+        case "provider" | "region":
+            values = {node.metadata.labels.get(fields_as_labels.make_field_label_key(field), "")}
+        case "zone":
+            values = set(fields_as_labels.list_field_values(field, node.metadata.labels))
+        case _:
+            values = {node.name}
+    return sorted(values - {""})
 
 
 def _compared_label(expr: checked_expr.NodeLabelIsPodValue, one: _OneNode) -> Iterator[str]:

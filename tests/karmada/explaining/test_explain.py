@@ -215,6 +215,34 @@ def test_people_read_the_same(desk: pathlib.Path, capsys: pytest.CaptureFixture[
         assert part in said
 
 
+@pytest.mark.parametrize(
+    "affinity, has",
+    [
+        ("region = eu-west", {"m1": "region is eu", "m2": "region is us", "m3": "no region"}),
+        ("zone = eu1", {"m1": "zone is eu-1, eu-2", "m2": "no zone"}),
+        ("provider = alpha", {"m1": "no provider"}),
+        ("clusterName = m2", {"m1": "clusterName is m1", "m3": "clusterName is m3"}),
+    ],
+)
+def test_rejected_clusters_show_their_fields(
+    desk: pathlib.Path, capsys: pytest.CaptureFixture[str], affinity: str, has: dict[str, str]
+) -> None:
+    """The evidence has the field that the rule reads, or says that the cluster has none."""
+    plane = json.loads((desk / "plane.json").read_text())
+    plane["items"][0]["spec"]["zones"] = ["eu-2", "eu-1"]
+    plane["items"][2]["spec"]["region"] = ""
+    (desk / "plane.json").write_text(json.dumps(plane))
+    policy = f"clusterPolicy a {{ for resources clusterAffinity required {affinity} as eu }}"
+    (desk / "eu.policy").write_text(policy)
+    asked = ["--cluster", "plane.json", "--policies", "eu.policy", "-o", "json"]
+    main.main(["explain", "binding", "shop/web-deployment", *asked])
+    (report,) = json.loads(capsys.readouterr().out)
+    (attempt,) = report["attempts"]
+    for cluster, evidence in has.items():
+        (failure,) = attempt["verdicts"][cluster]["all"]
+        assert failure["evidence"] == evidence
+
+
 def test_an_outage_is_one_of_clusters(
     desk: pathlib.Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
