@@ -368,7 +368,11 @@ class ClusterPolicies:
         said = dividing.clusters.division if dividing and dividing.clusters else None
         if dividing is None or said is None:
             return None
-        own = [r.head.name for r in dividing.rules if said.rule in (None, r.head.name)]
+        own = [
+            each.head.name
+            for each in dividing.rules
+            if said.rule in (None, each.head.statement_name)
+        ]
         return [int(each) for each in _sum_points(given[name] for name in own if name in given)]
 
 

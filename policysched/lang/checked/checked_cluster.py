@@ -51,8 +51,8 @@ class ReplicaDivisionStrategy:
         kind: with Duplicated, every cluster gets all replicas.
         weights: (cluster, weight) pairs from `Weighted (m1: 2, m2: 1)`.
         dynamic: set for `Weighted AvailableReplicas` and `Weighted by score`.
-        rule: `RuleHead.name` of the score that serves as weight; None for the sum of the policy's
-            scores.
+        rule: `RuleHead.statement_name` of the score that serves as weight; None for the sum of the
+            policy's scores.
     """
 
     kind: Literal["Duplicated", "Aggregated", "Weighted"]

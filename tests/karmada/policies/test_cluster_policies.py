@@ -502,3 +502,25 @@ def test_rows_follow_clusters_that_change() -> None:
     assert told(_cluster("m1"), bad) == [False, True]
     assert told(bad) == [True]
     assert told(_cluster("m0"), _cluster("m1"), _cluster("m2")) == [False, False, False]
+
+
+@pytest.mark.parametrize(
+    "during, expected",
+    [("00:00-24:00", "m1:9 m2:1"), ("Mon 00:00-00:01", "m1:5 m2:5")],
+    ids=["inside", "outside"],
+)
+def test_a_division_uses_the_weight_of_the_time(during: str, expected: str) -> None:
+    """`otherwise` is a weight of the same score."""
+    text = f"""
+    clusterPolicy web {{
+      for resources
+      score cluster(clusterName = m1) weight 90 during "{during}" otherwise 10 as gold
+      score cluster(clusterName = m2) weight 10 as silver
+      replicas Divided Weighted by score
+    }}
+    """
+    clusters = [_cluster("m1"), _cluster("m2")]
+    binding = _binding({"replicaScheduling": _DIVIDED})
+    assert _decide(text, {}, binding, clusters) == expected
+    gold = text.replace("by score", "by score gold")
+    assert _decide(gold, {}, binding, clusters) == "m1:10"

@@ -175,7 +175,7 @@ def _find_division_score(
     if node.rule is None:
         return True, None
     named = {
-        rule.head.given_name: rule.head.name
+        rule.head.given_name: rule.head.statement_name
         for rule in rules
         if rule.head.given_name is not None and hasattr(rule, "weight") and rule.weight is not None
     }

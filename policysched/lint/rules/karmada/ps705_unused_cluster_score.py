@@ -50,7 +50,7 @@ def _is_used_by_division(
     said = policy.clusters.division if policy.clusters else None
     if policy not in meeting or said is None or said.dynamic != "score":
         return False
-    return said.rule in {None, each.head.name}
+    return said.rule in {None, each.head.statement_name}
 
 
 def _make_finding(each: checked.Rule) -> diagnostics.Diagnostic:
