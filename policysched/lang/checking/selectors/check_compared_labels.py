@@ -33,9 +33,9 @@ def check_compared_label(
     key = _check_key(env, requirement.subject, domain)
     is_negated = _check_operator(env, requirement)
     texts = [_check_pod_text(env, each) for each in requirement.pod_values]
-    good = tuple(each for each in texts if each is not None)
+    good = tuple(dict.fromkeys(each for each in texts if each is not None))
     words_fine = _check_label_values(env, requirement)
-    if key is None or is_negated is None or len(good) < len(texts) or not words_fine:
+    if key is None or is_negated is None or None in texts or not words_fine:
         return None
     words = tuple(sorted({each.text for each in requirement.words}))
     return checked_selector.ComparedLabel(key, words, good, is_negated, requirement.span)

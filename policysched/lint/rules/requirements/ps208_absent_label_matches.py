@@ -21,7 +21,10 @@ def _find_violations(about: rule_input.LintInput) -> Iterator[diagnostics.Diagno
 def _find_unguarded_absences(
     selector: checked_selector.Selector,
 ) -> Iterator[checked_selector.LabelRequirement]:
-    """Yield NotIn requirements on labels that the rest of the selector permits to be absent."""
+    """Yield NotIn requirements on labels that the rest of the selector permits to be absent.
+
+    A pattern that matches all values, as in `pool != "*"`, means that the label must be absent.
+    """
     operands = (
         selector.operands
         if isinstance(selector, checked_selector.SelectorConjunction)
@@ -36,7 +39,9 @@ def _find_unguarded_absences(
         if isinstance(operand, checked_selector.LabelRequirement) and operand.operator == "NotIn":
             exists = checked_selector.LabelRequirement(operand.key, "Exists", (), operand.span)
             about_key = checked_selector.SelectorConjunction(tuple(by_key[operand.key]))
-            if not selector_sets.does_selector_imply(about_key, exists):
+            if selector_sets.does_selector_imply(about_key, exists):
+                continue
+            if not selector_sets.can_never_match_together(operand, exists):
                 yield operand
 
 

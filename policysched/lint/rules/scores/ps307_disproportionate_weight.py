@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from policysched.lang.checked import checked
 from policysched.lang.diagnostics import diagnostics
@@ -29,11 +29,10 @@ def _find_violations(about: rule_input.LintInput) -> Iterator[diagnostics.Diagno
         builtin = sum_scoring_plugin_weights(profile)
         for policy in known.policies:
             if any(node_constraints.get_rule_weight(each) for each in policy.rules):
-                others = (
+                others = [
                     each for other in known.find_covering_policies(policy) for each in other.rules
-                )
-                total = builtin + sum(node_constraints.get_rule_weight(each) for each in others)
-                yield from _diagnose_disproportionate_weights(policy, total)
+                ]
+                yield from _diagnose_disproportionate_weights(policy, others, builtin)
 
 
 def sum_scoring_plugin_weights(profile: checked.CheckedProfile) -> int:
@@ -49,19 +48,29 @@ def sum_scoring_plugin_weights(profile: checked.CheckedProfile) -> int:
 
 
 def _diagnose_disproportionate_weights(
-    policy: checked.CheckedPolicy, total: int
+    policy: checked.CheckedPolicy, others: Sequence[checked.Rule], builtin: int
 ) -> Iterator[diagnostics.Diagnostic]:
-    """Yield findings for the weights of a policy, given the total weight for its pods."""
+    """Yield findings for the weights of a policy, given all rules for its pods.
+
+    A statement with `otherwise` has two weights, of which one counts at a time.
+    """
+    by_statement: dict[str, list[int]] = {}
+    for each in others:
+        weight = node_constraints.get_rule_weight(each)
+        by_statement.setdefault(each.head.statement_name, []).append(weight)
+    low, high = (builtin + sum(map(choose, by_statement.values())) for choose in (min, max))
     for each in policy.rules:
         weight = node_constraints.get_rule_weight(each)
-        if not weight or weight == total:
+        own = by_statement[each.head.statement_name]
+        least_total, most_total = low - min(own) + weight, high - max(own) + weight
+        if not weight or weight == most_total:
             continue
-        share = weight / total
-        if share > _MOST:
-            what = f"has {share:.0%} of the total weight: other scores hardly count"
-            yield _make_finding(each, what)
-        elif share < _LEAST:
-            yield _make_finding(each, f"has {share:.1%} of the total weight: it hardly counts")
+        if weight / most_total > _MOST:
+            share = f"{weight / most_total:.0%}"
+            yield _make_finding(each, f"has {share} of the total weight: other scores hardly count")
+        elif weight / least_total < _LEAST:
+            share = f"{weight / least_total:.1%}"
+            yield _make_finding(each, f"has {share} of the total weight: it hardly counts")
 
 
 def _make_finding(each: checked.Rule, what: str) -> diagnostics.Diagnostic:
