@@ -48,8 +48,9 @@ def _list_expectable_names(policy: checked.CheckedPolicy) -> list[str]:
     """Return the names of rules, cluster groups and plugins that expectations can contain."""
     heads = [rule.head for rule in policy.rules]
     groups = policy.clusters.groups if policy.clusters else ()
-    given = [head.given_name for head in heads if head.given_name]
-    return [*given, *(head.name for head in heads), *(each.name for each in groups), *_PLUGINS]
+    names = [head.name for head in heads]
+    short = [name.partition("/")[2] for name in names]
+    return [*short, *names, *(each.name for each in groups), *_PLUGINS]
 
 
 def _list_named_clusters(case: suites.PolicyTestCase) -> Iterator[tuple[tuple[str, ...], str]]:

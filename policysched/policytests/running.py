@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, Literal
 
 from policysched import errors
+from policysched.lang.checked import checked, checked_expr, rule_parts
 from policysched.policytests import (
     cluster_policy_cases,
     coverage,
@@ -140,12 +141,38 @@ def _run_lint_case(case: suites.LintCase, inputs: suite_inputs.SuiteInputs) -> C
 def _find_time_faults(
     suite: suites.PolicyTestSuite, inputs: suite_inputs.SuiteInputs
 ) -> list[tuple[int, str]]:
-    """Return the tests without `now` as faults, if some rule is active only at certain times."""
-    timed = [rule.head.name for rule in inputs.all_rules if rule.head.active is not None]
+    """Return the tests without `now` as faults, if the result of some rule depends on the time."""
+    has_times = _has_times(suite)
+    timed = [
+        rule.head.name
+        for rule in inputs.all_rules
+        if rule.head.active is not None or (has_times and _reads_elapsed_time(rule))
+    ]
     if not timed:
         return []
     problem = f"`{timed[0]}` depends on the time: set the time with `now`"
     return [(case.find_line(), problem) for case in suite.cases if case.get_field("now") is None]
+
+
+def _has_times(suite: suites.PolicyTestSuite) -> bool:
+    """Return whether times are known at which elapsed times begin."""
+    pods = [case.value.get("pod") for case in suite.cases]
+    listed = [
+        each for field in ("nodes", "pods") for each in suite.get_file_field(field, {}).values()
+    ]
+    return suite.get_file_field("cluster") is not None or any(
+        "created" in each or "firstTried" in each
+        for each in (*pods, *listed)
+        if isinstance(each, dict)
+    )
+
+
+def _reads_elapsed_time(rule: checked.Rule) -> bool:
+    return any(
+        isinstance(each, checked_expr.ElapsedTime)
+        for expr in rule_parts.list_rule_expressions(rule)
+        for each in checked_expr.walk_expressions(expr)
+    )
 
 
 def _run_policy_case(

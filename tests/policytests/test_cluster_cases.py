@@ -24,6 +24,10 @@ clusterPolicy office {
   for resources
   reject when cluster(tier = x) during "Mon-Fri 08:00-20:00"
 }
+clusterPolicy tiers {
+  for resources
+  score cluster(tier = x) weight 20 during "Mon-Fri 08:00-20:00" otherwise 3 as gold
+}
 """
 _SUITE = """\
 policies: [web.policy]
@@ -83,6 +87,11 @@ def _run(tmp_path: pathlib.Path, case: str, suite: str = _SUITE) -> running.Poli
             "expect: {rejected: {m1: web/faulty, m2: any}, feasible: []}"
         ),
         "clusterPolicy: office, now: 2026-03-01T10:00:00+00:00, expect: {division: {m1: 1, m2: 1}}",
+        "clusterPolicy: tiers, expect: {rules: {gold: {m1: 100, m2: 0}}, scores: {m1: 2000}}",
+        (
+            "clusterPolicy: tiers, now: 2026-03-01T10:00:00+00:00, "
+            "expect: {rules: {gold.otherwise: {m1: 100}}, scores: {m1: 300}}"
+        ),
     ],
 )
 def test_a_case_holds(tmp_path: pathlib.Path, case: str) -> None:
@@ -203,4 +212,4 @@ def test_coverage_counts_rules_of_cluster_policies(
         if count
     ]
     assert found == taken
-    assert done.coverage.branch_counts == (len(taken), 7)
+    assert done.coverage.branch_counts == (len(taken), 9)

@@ -41,6 +41,22 @@ def test_the_time_of_a_test_decides(tmp_path: pathlib.Path) -> None:
     assert main.main(["test", files.write(tmp_path, CASES, HEAD, POLICY)]) == 0
 
 
+@pytest.mark.parametrize(
+    "pod, is_needed",
+    [("waits", True), ("{firstTried: 2026-03-02T10:00:00Z}", True), ("{}", False)],
+)
+def test_times_of_pods_need_a_time_of_the_test(
+    tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str], pod: str, *, is_needed: bool
+) -> None:
+    """Otherwise elapsed times would end at a time that the file does not show."""
+    head = HEAD if pod == "waits" else "policies: [web.policy]\nnodes: {std: {}}\n"
+    cases = f"- {{name: it, pod: {pod}, expect: {{rejected: {{std: patience}}}}}}\n"
+    status = main.main(["test", files.write(tmp_path, cases, head, POLICY)])
+    assert status == (2 if is_needed else 0)
+    problem = "`spot-first/patience` depends on the time: set the time with `now`"
+    assert (problem in capsys.readouterr().out) is is_needed
+
+
 def test_a_wrong_time_is_an_error(
     tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
