@@ -85,7 +85,8 @@ def test_a_later_version_is_one_error(number: str) -> None:
         (finding,) = found
         assert finding.code == "PS110"
         assert finding.span.line == 2
-        assert "needs a newer policysched" in finding.message
+        shown = number if len(number) == 1 else "999999999…"
+        assert f"version {shown} of the language, which needs a newer" in finding.message
         assert finding.help == "this program supports versions 1 to 2: use a newer policysched"
 
 
@@ -136,6 +137,15 @@ def test_labels_of_namespaces_have_their_own_word() -> None:
     assert finding.fix is not None
     assert finding.fix.safe
     assert migration.migrate_policy_text(_text(FORMER)).text == f"version 2\n\n{OURS}"
+
+
+def test_cluster_policies_have_no_labels_of_namespaces() -> None:
+    """Neither form is refused in favour of the other."""
+    text = "clusterPolicy a { for resources in namespace where team = a }\n"
+    for written in (text, f"version 2\n{text}"):
+        (finding,) = checker.check([_text(written)]).diagnostics
+        assert finding.code == "PS108"
+    assert migration.migrate_policy_text(_text(text)).text == f"version 2\n\n{text}"
 
 
 def test_comments_between_former_words_stay() -> None:

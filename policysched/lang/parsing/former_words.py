@@ -10,7 +10,7 @@ from policysched.lang.diagnostics import diagnostics
 from policysched.lang.parsing import scanner, versions
 
 _NAMESPACE_LABELS = ["in", "namespace", "where"]
-"""Of version 1, after `for pods` or `for resources`: it selects namespaces by their labels."""
+"""Of version 1, after `for pods`: it selects namespaces by their labels."""
 
 
 class FormerWords(NamedTuple):
@@ -21,11 +21,14 @@ class FormerWords(NamedTuple):
 
 
 def find_namespace_labels(scan: scanner.LexemeScan) -> Iterator[FormerWords]:
-    """Yield each `in namespace where` after `for pods` or `for resources`, with its replacement."""
+    """Yield each `in namespace where` after `for pods`, with its replacement.
+
+    Cluster policies cannot read labels of namespaces in either form.
+    """
     lexemes, span = scan.lexemes, scan.source.span
     for first in range(len(lexemes) - 4):
         words = [each.text.lower() for each in lexemes[first : first + 5]]
-        if words[0] != "for" or words[2:] != _NAMESPACE_LABELS:
+        if words[:2] != ["for", "pods"] or words[2:] != _NAMESPACE_LABELS:
             continue
         former = lexemes[first + 2 : first + 5]
         whole = span(former[0].start, former[-1].end)

@@ -53,7 +53,7 @@ def diagnose_unknown_version(
 ) -> diagnostics.Diagnostic:
     """Return the diagnostic for a `version` that is not one of the first to `current`."""
     version = parse_language_version(number)
-    shown = number[: _MAX_DIGITS + 1]
+    shown = number if len(number) <= _MAX_DIGITS else f"{number[:_MAX_DIGITS]}…"
     problem = f"version {shown} of the language is not supported"
     advice = f"this program supports {_describe_versions(current)}"
     if version > current:

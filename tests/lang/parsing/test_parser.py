@@ -40,6 +40,25 @@ def test_ten_seeded_errors_give_ten_diagnostics_at_their_columns() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "reject when count(self) > 3",
+        "nodeAffinity required tenant = pod(tenant) missing reject",
+        "podAffinity required pods where app = x topologyKey zone namespaces pod(namespace)",
+        "score count(self) prefer low",
+    ],
+)
+def test_comments_can_come_before_a_parenthesis(statement: str) -> None:
+    """They mean no more than blanks, also between a word and its parenthesis."""
+    commented = statement.replace("(", " # (\n\t# )\r\n(")
+    texts = [f"policy p {{ for pods {each} as r }}" for each in (statement, commented)]
+    first, second = (checker.check([source.SourceText("x.policy", each)]) for each in texts)
+    assert first.program is not None
+    assert second.program is not None
+    assert first.program.policies == second.program.policies
+
+
 def test_a_broken_statement_does_not_hide_its_neighbours() -> None:
     """Everything but the spoilt statement reaches the tree."""
     result = _parse("policy a {\n  for pods\n  reject if x\n  tolerate b\n}\npolicy c { for pods }")
