@@ -17,7 +17,7 @@ from policysched.cluster.columns import columns
 from policysched.cluster.pods import pod_shape
 from policysched.framework import explanation, node_evidence, runtime, shadow, status
 from policysched.framework.scoring import score_table
-from policysched.offline import metric_evidence, offline_cluster
+from policysched.offline import metric_evidence, offline_cluster, waiting_times
 
 OnNode: TypeAlias = Callable[[status.Status, str], tuple[str, ...]]
 """Returns the evidence for each reason of a rejection; empty for nodes outside `evidence_of`."""
@@ -109,12 +109,26 @@ def make_report_from_explanation(
         return evidence.on_node(answer, snap.nodes.row_of[node]) if is_asked else ()
 
     told = _make_explanation_report(found, snap.nodes, measured, on_node)
+    if found.feasible_count == 0:
+        told |= _render_waiting_times(framework, found, snap)
     if candidates:
         real = framework.schedule_pod(info, snap)
         verdicts = shadow.decide_all(candidates, info, snap, real)
         if verdicts:
             told["shadow"] = [verdict.as_json() for verdict in verdicts]
     return told
+
+
+def _render_waiting_times(
+    framework: runtime.Framework, found: explanation.Explanation, snap: snapshot.Snapshot
+) -> dict[str, object]:
+    """Return the times of the pod for which rules wait that reject it, if there are any."""
+    answers = (answer for verdict in found.verdicts for answer in list_node_failures(verdict))
+    times = [
+        {"policy": rule.policy, "rule": rule.rule, "line": rule.line, "time": text}
+        for rule, text in waiting_times.list_waiting_times(framework, found.pod, snap, answers)
+    ]
+    return {"times": times} if times else {}
 
 
 def collect_rejection_evidence(

@@ -70,6 +70,11 @@ def test_explain_tells_how_long_the_pod_has_to_wait(
     (failure,) = found["nodes"]["std"]["all"]
     waits = "waiting 4m < 10m, decided again at 2026-03-02T10:10:00Z"
     assert failure["evidence"] == f"no label pool; {waits}"
+    assert found["times"] == [
+        {"policy": "spot-first", "rule": "patience", "line": 4, "time": waits}
+    ]
+    main.main(["explain", "pod", "p", "--policies", policies, *now])
+    assert f"\n  spot-first/patience (line 4): {waits}\n" in capsys.readouterr().out
     thresholds = [each for each in found["edits"] if each["kind"] == "threshold"]
     assert [(each["from"], each["to"]) for each in thresholds] == [("10m", "4m")]
 
@@ -84,7 +89,11 @@ def test_plan_names_the_rule_as_long_as_it_rejects(
     now = ("--cluster", cluster, "--now", f"2026-03-02T{clock}Z")
     found = _run(capsys, "plan", *sides, *now)
     assert [each["name"] for each in found["edits"] if each["pods"]["unschedulable"]] == causes
-    assert len(found["changes"]) == len(causes)
+    assert [each["cause"]["how"] for each in found["changes"]] == [
+        "std: node(s) rejected by policy spot-first/patience; "
+        "waiting 9m59s < 10m, decided again at 2026-03-02T10:10:00Z"
+        for _ in causes
+    ]
 
 
 @pytest.mark.parametrize("created", ["2026-03-01T00:00:00Z", "9999-12-31T23:59:00Z"])

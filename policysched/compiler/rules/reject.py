@@ -110,7 +110,7 @@ class Reject(base.PolicyRule):
 
         It speaks only of nodes that it rejected.
         """
-        times = time_evidence.describe_pod_times(self.condition.source, pod, snap)
+        times = self.describe_pod_times(pod, snap)
         if diagnosis.pre_filter is not None or (self.told is None and not times):
             return ""
         if not self.applies_to(cycle_state.CycleState(), pod.shape, snap):
@@ -127,6 +127,10 @@ class Reject(base.PolicyRule):
             return f"{self.head.name} (line {self.head.span.line}): {'; '.join(times)}"
         measured = self.told.on_nodes(nodes, self._only_held(nodes, pod.shape))
         return "; ".join([measured, *times])
+
+    def describe_pod_times(self, pod: pod_shape.PodInfo, snap: snapshot.Snapshot) -> list[str]:
+        """Return the comparisons of times of the pod whose answers will change."""
+        return time_evidence.describe_pod_times(self.condition.source, pod, snap)
 
     def evidence_on(
         self,
