@@ -303,11 +303,12 @@ def _make_status_patch(
     conditions: tuple[status_patch.ConditionPatch, ...] = ()
     if note.content is not None:
         status, reason, message = note.content
-        since, is_old = now, known.content[0] == status
+        since = now
         if note.since_seconds is not None:
             since = datetime.datetime.fromtimestamp(note.since_seconds, datetime.UTC)
-            # The pod waits since its first attempt, not since its gates were set.
-            is_old = is_old and known.content[1] != SCHEDULING_GATED
+        # The pod waits since its first attempt, not since its gates were set. Policies that read
+        # this time may come later. (kube-scheduler leaves the time of the gates.)
+        is_old = known.content[0] == status and known.content[1] != SCHEDULING_GATED
         condition = status_patch.ConditionPatch(
             type=POD_SCHEDULED,
             status=status,

@@ -140,7 +140,8 @@ async def test_the_time_of_transition_moves_with_the_status_only() -> None:
     """Another message is no transition: False since when stays as it is."""
     async with FakeServer() as server, running(server) as writer:
         server.on("PATCH", STATUS, patched("8"))
-        writer.set_condition(pod(shown(GATED)), UNSCHEDULABLE)
+        shown_error = shown(dataclasses.replace(UNSCHEDULABLE, reason="SchedulerError"))
+        writer.set_condition(pod(shown_error), UNSCHEDULABLE)
         await writer.flush()
         assert "lastTransitionTime" not in conditions(server)[0]
 
@@ -159,6 +160,16 @@ async def test_the_time_of_the_first_attempt_replaces_that_of_the_gates() -> Non
         writer.set_condition(pod(shown(UNSCHEDULABLE), name="db"), other)
         await writer.flush()
         assert "lastTransitionTime" not in conditions(server)[1]
+
+
+@asynchronous
+async def test_the_time_of_the_gates_ends_even_if_no_policy_reads_it() -> None:
+    """Policies that are loaded later read it."""
+    async with FakeServer() as server, running(server) as writer:
+        server.on("PATCH", STATUS, patched("8"))
+        writer.set_condition(pod(shown(GATED)), UNSCHEDULABLE)
+        await writer.flush()
+        assert "lastTransitionTime" in conditions(server)[0]
 
 
 @asynchronous
