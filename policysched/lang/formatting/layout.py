@@ -116,26 +116,44 @@ def _join_by_connective(operands: Sequence[syntax_expr.Selector], connective: st
 
 
 def _split_at_outermost_operator(expr: syntax_expr.Expr) -> list[str]:
-    """Return the operands of the outermost `and` or `or`, or the terms of a sum."""
+    """Return the operands of the outermost `and`, `or` or comparison, or the terms of a sum."""
     match expr:
+        case syntax_expr.Comparison(operator=comparator, left=left, right=right):
+            first, *rest = _split_compared_number(right)
+            return [*_split_compared_number(left), f"{comparator} {first}", *rest]
         case syntax_expr.ExprAnd(operands=operands):
             texts = [printing.format_condition_operand(each) for each in operands]
             return [texts[0], *(f"and {text}" for text in texts[1:])]
         case syntax_expr.ExprOr(operands=operands):
             texts = [printing.format_condition_operand(each) for each in operands]
             return [texts[0], *(f"or {text}" for text in texts[1:])]
-        case syntax_expr.Binary(operator="+" | "-" as sign, left=left, right=right):
-            level = printing.PRECEDENCE[sign]
-            is_sum = isinstance(left, syntax_expr.Binary) and left.operator in ("+", "-")
-            is_sum = is_sum and not printing.keeps_parentheses(left)
-            first = (
-                _split_at_outermost_operator(left)
-                if is_sum
-                else [printing.format_arithmetic_operand(left, level)]
-            )
-            return [*first, f"{sign} {printing.format_arithmetic_operand(right, level + 1)}"]
+        case syntax_expr.Binary(operator="+" | "-"):
+            return _split_into_terms(expr)
         case _:
             return [printing.format_expression(expr)]
+
+
+def _split_into_terms(expr: syntax_expr.Binary) -> list[str]:
+    """Return the terms of a sum, each with its sign."""
+    level, left = printing.PRECEDENCE[expr.operator], expr.left
+    if (
+        isinstance(left, syntax_expr.Binary)
+        and left.operator in ("+", "-")
+        and not printing.keeps_parentheses(left)
+    ):
+        first = _split_into_terms(left)
+    else:
+        first = [printing.format_arithmetic_operand(left, level)]
+    right = printing.format_arithmetic_operand(expr.right, level + 1)
+    terms, whole = [*first, f"{expr.operator} {right}"], printing.format_expression(expr)
+    return terms if " ".join(terms) == whole else [whole]  # `pod- x` must not become `pod - x`
+
+
+def _split_compared_number(expr: syntax_expr.Expr) -> list[str]:
+    """Return the terms of a side of a comparison."""
+    number = printing.format_compared_number(expr)
+    is_plain = number == printing.format_expression(expr)  # without parentheses
+    return _split_at_outermost_operator(expr) if is_plain else [number]
 
 
 # ---------------------------------------------------------------------------- profiles

@@ -118,13 +118,7 @@ def format_expression(node: syntax_expr.Expr) -> str:
         case syntax_expr.ExprNot(operand=operand):
             return f"not {format_condition_operand(operand)}"
         case syntax_expr.Comparison(operator=operator, left=left, right=right):
-            return " ".join(
-                (
-                    format_arithmetic_operand(left, _ELSE),
-                    operator,
-                    format_arithmetic_operand(right, _ELSE),
-                )
-            )
+            return f"{format_compared_number(left)} {operator} {format_compared_number(right)}"
         case syntax_expr.Else(value=value, fallback=fallback):
             first = format_arithmetic_operand(value, _ELSE + 1)
             return f"{first} else {format_arithmetic_operand(fallback, _ELSE)}"
@@ -195,6 +189,11 @@ def format_condition_operand(node: syntax_expr.Expr) -> str:
         if is_compound or keeps_parentheses(node)
         else format_expression(node)
     )
+
+
+def format_compared_number(node: syntax_expr.Expr) -> str:
+    """Format a side of a comparison, in parentheses if needed."""
+    return format_arithmetic_operand(node, _ELSE)
 
 
 def format_arithmetic_operand(node: syntax_expr.Expr, level: int) -> str:
