@@ -50,13 +50,14 @@ def format_policy_amount(value: float, unit: units.Unit) -> str:
 
 
 def format_duration(seconds: float) -> str:
-    """Return a duration in the notation of policies, in whole seconds: `1h30m`, `10m5s`."""
+    """Return a duration in the notation of policies: `1h30m`, `10m5s`, `0.5s`."""
     whole = math.floor(seconds)
+    rest = seconds - whole
     parts = []
     for size, letter in _TIME_UNITS:
         count, whole = divmod(whole, size)
-        if count:
-            parts.append(f"{count}{letter}")
+        if count or (size == 1 and rest):
+            parts.append(f"{count + rest:g}{letter}" if size == 1 and rest else f"{count}{letter}")
     return "".join(parts) or "0s"
 
 

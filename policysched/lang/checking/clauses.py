@@ -72,7 +72,12 @@ class ClauseSet:
             )
             return None
         return number_reading.read_whole_number(
-            self.env, clause.amount, (1, MAX_WEIGHT), what="a weight", code="PS301"
+            self.env,
+            clause.amount,
+            (1, MAX_WEIGHT),
+            what="a weight",
+            code="PS301",
+            advice_for_zero="remove `otherwise`: the rule then gives no points outside these times",
         )
 
     def read_whole_number(self, keyword: str, bounds: tuple[int, int]) -> tuple[bool, int | None]:
@@ -168,7 +173,7 @@ class ClauseSet:
         read = timetable.parse_during(during.text.text)
         if isinstance(read, str):
             self.env.found.add_error(
-                "PS111", read, during.text.span, help=f"write {timetable.DURING_FORM}"
+                "PS111", read, during.text.span, help=_suggest_time_windows(during.text.text)
             )
             return (), timetable.UTC
         return read
@@ -180,6 +185,11 @@ def _has_invisible_characters(text: str) -> bool:
         not char.isprintable() and not control_characters.is_control_character(char)
         for char in text
     )
+
+
+def _suggest_time_windows(text: str) -> str:
+    near = timetable.suggest_during(text)
+    return f'write `"{near}"`' if near else f"write {timetable.DURING_FORM}"
 
 
 def _suggest_expires_date(text: str) -> str:

@@ -134,8 +134,12 @@ def read_whole_number(
     *,
     what: str,
     code: str = "PS111",
+    advice_for_zero: str = "",
 ) -> int | None:
-    """Return a whole number within inclusive bounds; None if an error was reported."""
+    """Return a whole number within inclusive bounds; None if an error was reported.
+
+    `advice_for_zero` is the help for 0 if 0 is out of bounds; "" to suggest a near number.
+    """
     value = read_number_in_unit(env, amount, units.NUMBER)
     if value is None:
         return None
@@ -155,6 +159,8 @@ def read_whole_number(
             advice = (
                 "weights are positive: write `prefer low` in a score, `not (…)` in a preference"
             )
+        elif value == 0 and advice_for_zero:
+            advice = advice_for_zero
         elif meant:
             fix = fixes.make_replacement_fix(amount.span, meant)
         env.found.add_error(code, problem, amount.span, label=label, help=advice, fix=fix)

@@ -21,6 +21,7 @@ _TIME = r"(?:[01][0-9]|2[0-3]):[0-5][0-9]|24:00"
 _WINDOW = re.compile(
     rf"(?:(?P<days>{_DAY_RANGE}(?:,{_DAY_RANGE})*) )?(?P<start>{_TIME})-(?P<end>{_TIME})"
 )
+_WRITTEN_DAY = re.compile(rf"(?i)(?<![/\w])({_DAY_NAMES})(?:[a-z]*day)?(?![/\w])")
 _ZONE = re.compile(r" (?P<zone>[A-Za-z][A-Za-z0-9_+/-]*)\Z")
 _NO_ZONES = frozenset({"localtime", "posixrules", "Factory"})
 _OTHER_FORMS = ("posix/", "right/")
@@ -64,6 +65,12 @@ def is_time_zone(name: str) -> bool:
     except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
         return False
     return True
+
+
+def suggest_during(text: str) -> str:
+    """Return the text with days as `Mon` for `mon` or `Monday`; "" if it is invalid even so."""
+    written = _WRITTEN_DAY.sub(lambda match: match[1].title(), text)
+    return "" if isinstance(parse_during(written), str) else written
 
 
 def _make_time_window(match: re.Match[str]) -> activation.TimeWindow:

@@ -158,6 +158,7 @@ EXPRESSIONS = (
         "add `avg`, `min`, `max` or `quantile(0.9)`",
     ),
     _idiom(
+        rf"(?<!\btainted\()(?<!\bcondition\()(?<!\bannotation\()"
         rf"(?:\$\{{?|\b(?:var|local|params?|values)\.)({_NAME})\}}?",
         r"\1",
         "write `$` before a param only in values of selectors and in queries",

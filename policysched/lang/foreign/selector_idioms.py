@@ -184,7 +184,25 @@ SELECTORS = (
     ),
     _idiom(rf"\btainted\s+({_TAINT})", r"tainted(\1)", "`tainted` takes its taint in parentheses"),
     _idiom(rf"\b(?:node\.|pod\.)?labels\[\s*[\"']({_KEY})[\"']\s*\]", r"\1"),
-    _idiom(r"\b(?:node|pod)\s*\(([^()\n]*)\)", r"\1"),
+    _idiom(
+        rf"(?:\btolerate\s+(?:[^\n{{}}]*,\s*)?|\btainted\(\s*){_KEY}\s*=\s*pod\s*\([^()\n]*\)",
+        None,
+        "taints are not compared with values of the pod",
+        "write a rule for each value of the taint",
+    ),
+    _idiom(r"(?<![=])(?<!= )\b(?:node|pod)\s*\(([^()\n]*)\)", r"\1"),
+    _idiom(
+        r"\b(?P<function>tainted|condition|annotation)\s*\(\s*\$\{?\w+\}?",
+        None,
+        "`\\g<function>` takes a name, not a param",
+        "write the name in a rule for each value of the param",
+    ),
+    _idiom(
+        r"\b(?P<function>condition|annotation|nodeInfo|namespaceLabel|owner)\(\s*\)",
+        None,
+        "`\\g<function>` needs a name in its parentheses",
+        "write it, as in `condition(Ready)` or `annotation(team)`",
+    ),
     _idiom(
         r'(?<=\s)"([\w./-]+)"(?=\s*$)', r"\1 Exists", "expected a label operator after `\\g<0>`"
     ),
@@ -204,6 +222,11 @@ SELECTORS = (
     _idiom(r"[\[(]\s*([^\[\]()\n]+?)\s*[\])]", r"\1"),
     _idiom(r"\bpods\s+namespaces?\b", "pods in namespace"),
     _idiom(r"\b(in\s+namespace\s*\([^()\n]*\))\s+and\b", r"\1 where"),
+    _idiom(
+        r"\bin\s+namespace\s*(\([^()\n]*\))\s+namespaceSelector\b",
+        r"namespaceSelector kubernetes.io/metadata.name In \1 and",
+        "`in namespace` and `namespaceSelector` cannot be combined",
+    ),
     _idiom(
         r"\bwhere\s+([^\n{}]+?)\s+in\s+namespace\s+(\([^()\n]*\)|[\w-]+)",
         r"in namespace \2 where \1",

@@ -64,3 +64,10 @@ def test_errors_come_first() -> None:
     """A profile that misspells a policy gets one error, and no warning that follows from it."""
     result = _check(POLICIES, "profile a { policies wep, gpu, west }")
     assert [each.code for each in result.diagnostics] == ["PS104"]
+
+
+def test_a_policy_of_all_profiles_that_all_exclude() -> None:
+    """The help does not ask to list it where it is excluded."""
+    text = "policy web { profiles all  for pods  nodeAffinity required a = b }"
+    (finding,) = _check(text, "profile a { exclude web }").diagnostics
+    assert finding.help == "every profile excludes it: remove an `exclude`, or the policy"

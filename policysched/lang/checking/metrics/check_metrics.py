@@ -183,7 +183,7 @@ def check_missing_action(
     """Return the action of `reject` for missing data; None if an error was reported."""
     if clause.action.text not in vocabulary.MISSING_ACTIONS or clause.points is not None:
         env.found.report_word_not_allowed(
-            "an action of `reject` for missing data", clause.action, vocabulary.MISSING_ACTIONS
+            "an action for missing data", clause.action, vocabulary.MISSING_ACTIONS
         )
         return None
     return cast("Literal['allow', 'reject']", clause.action.text)

@@ -21,6 +21,10 @@ _STATES_OF_KUBECTL = {
 """Words in the column STATUS of `kubectl get nodes`, in lower case -> what policies write."""
 _COMPARATORS = {"Gt": ">", "Lt": "<"}
 _BEGINNING = re.compile(r"v?[0-9]+\.[0-9]+(?:\.[0-9]+)?")
+_SUFFIXES = (
+    "suffixes of builds such as `-gke.100` do not count; nodes with a pre-release such as `-rc.1` "
+    "are below the release"
+)
 
 
 def check_condition_requirement(
@@ -101,18 +105,20 @@ def check_version_requirement(
 def _report_version(
     found: diagnostic_collector.DiagnosticCollector, word: syntax_expr.Value
 ) -> None:
-    """Report a text that is not a version, or has a suffix, which does not count."""
-    beginning = _BEGINNING.match(word.text)
+    """Report a text that is not a version, or has a suffix."""
+    match = _BEGINNING.match(word.text)
+    beginning = "" if match is None or match[0] == word.text else match[0]
     fix = None
-    if beginning is not None:
-        edit = diagnostics.TextEdit(word.span, beginning[0])
+    if beginning:
+        edit = diagnostics.TextEdit(word.span, beginning)
         fix = diagnostics.Fix((edit,), safe=False)
+    has_suffix = word.text[len(beginning) :].startswith(("-", "+"))
     found.add_error(
         "PS102",
         f"`{word.text[:80]}` is not a version such as `1.30` or `1.30.2`",
         word.span,
-        notes=("suffixes such as `-gke.100` do not count",) if fix else (),
-        help=f"write `{beginning[0]}`" if beginning is not None else "",
+        notes=(_SUFFIXES,) if fix and has_suffix else (),
+        help=f"write `{beginning}`" if fix else "write two or three numbers, as in `>= 1.30`",
         fix=fix,
     )
 

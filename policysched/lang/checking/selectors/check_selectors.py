@@ -321,7 +321,10 @@ class SelectorChecker:
         if shift is None:
             return None
         operator = "Gt" if requirement.operator in ("Gt", ">", ">=") else "Lt"
-        advice = foreign_words.TIMES.get(requirement.subject.name.text.lower(), "")
+        name = requirement.subject.name.text
+        advice = foreign_words.TIMES.get(name.lower(), "")
+        if name in vocabulary.ELAPSED_TIMES:
+            advice = f"selectors read no times: compare `{name}` in `reject when` or `score`"
         number = whole_numbers.check_whole_number(
             self._env, requirement.words[0], requirement.operator, advice
         )

@@ -178,11 +178,12 @@ def _check_disabled_rules(
                 help=f"write `disable {node.policy.text}.RULE`; `as` gives a rule its name",
             )
         elif node.rule.text not in rules:
+            rule, written = node.rule.text.removesuffix(checked.OTHERWISE), node.policy.text
+            advice = f"name the rule in `{written}` with `as {node.rule.text[:40]}`"
+            if rule in rules:
+                advice = f"write `disable {written}.{rule}`, which disables both weights"
             found.report_undefined_name(
-                f"rule in `{node.policy.text}` named",
-                node.rule,
-                rules,
-                instead=f"name the rule in `{node.policy.text}` with `as {node.rule.text[:40]}`",
+                f"rule in `{written}` named", node.rule, rules, instead=advice
             )
         elif node.policy.text == policy.name.text:
             found.add_error("PS108", "a policy cannot disable its own rules", node.span)

@@ -285,7 +285,9 @@ def warn_about_unused_policies(
                 "PS806",
                 f"no profile uses the {policy.keyword} `{name}`: it has no effect",
                 policy.name.span,
-                help=f"add `policies {name}` to a profile, or remove the policy",
+                help="every profile excludes it: remove an `exclude`, or the policy"
+                if has_all_profiles(policy)
+                else f"add `policies {name}` to a profile, or remove the policy",
                 severity=diagnostics.Severity.WARNING,
             )
             found.add_diagnostic(warning)

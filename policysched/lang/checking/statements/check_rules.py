@@ -253,18 +253,17 @@ def _check_until_condition(
     if until is None or condition is None:
         return False, None
     for part in (condition, until):
-        problem = ""
+        problem, advice = "", "select pods with `for pods where`"
         if not checked_expr.list_read_metrics(part):
             problem = "hysteresis needs a metric, but this rule reads none"
+            advice = "remove `until`, or compare a metric"
         elif checked_expr.reads_pod(part):
             problem = (
                 "hysteresis applies to a node for all pods, so its conditions cannot "
                 "depend on the pod"
             )
         if problem:
-            own.env.found.add_error(
-                "PS108", problem, part.span, help="select pods with `for pods where`"
-            )
+            own.env.found.add_error("PS108", problem, part.span, help=advice)
             return False, None
     return check_until.check_until_conditions(condition, until, own.env), until
 

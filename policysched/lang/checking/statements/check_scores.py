@@ -273,11 +273,13 @@ def check_window_clause(own: clauses.ClauseSet) -> tuple[bool, checked_expr.Metr
 
 
 def check_window_has_metric(own: clauses.ClauseSet, value: checked_expr.TypedExpr) -> bool:
-    """Return whether the score reads a metric or has no `over`; otherwise, report `over`."""
+    """Return whether the rule reads a metric or has no `over`; otherwise, report `over`."""
     over = own.get_clause("over", syntax_clause.OverClause)
     if checked_expr.list_read_metrics(value) or over is None:
         return True
-    own.env.found.add_error("PS108", "`over` needs a metric, but this score reads none", over.span)
+    own.env.found.add_error(
+        "PS108", "`over` needs a metric, but this rule reads none", over.span, help="remove `over`"
+    )
     return False
 
 
