@@ -117,15 +117,19 @@ def _describe_wrong_type(error: Violation) -> str:
     return "must be " + spelling.join_alternatives(words.get(name, f"a {name}") for name in listed)
 
 
+def _describe_wrong_choice(error: Violation) -> str:
+    listed = _convert_to_list(error.validator_value)
+    text = "is " + spelling.join_alternatives(f"`{one}`" for one in listed)
+    is_bare = isinstance(error.instance, bool) and str(error.instance) in listed
+    return f'{text}, in quotes: `"{error.instance}"`' if is_bare else text
+
+
 _WORDS: Mapping[str, Callable[[Violation], str]] = {
     "type": _describe_wrong_type,
     "required": _describe_missing_field,
     "uniqueItems": _describe_duplicate,
     "const": lambda error: f"must be `{error.validator_value}`",
-    "enum": lambda error: (
-        "is "
-        + spelling.join_alternatives(f"`{one}`" for one in _convert_to_list(error.validator_value))
-    ),
+    "enum": _describe_wrong_choice,
     "minimum": lambda error: f"must be at least {error.validator_value}",
     "maximum": lambda error: f"must be at most {error.validator_value}",
     "exclusiveMinimum": lambda error: f"must be more than {error.validator_value}",

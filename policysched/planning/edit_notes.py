@@ -14,8 +14,10 @@ def describe_changed_params_and_lets(
 ) -> str:
     """Return the changed params and lets that a rule with unchanged text uses, or ""."""
     names = wording.collect_names_in_rule(rule.head.text, *said)
-    before = {each.name: each.promql for each in old.params}
-    after = {each.name: each.promql for each in new.params}
+    before, after = (
+        {each.name: ", ".join(each.texts) or each.promql for each in side.params}
+        for side in (old, new)
+    )
     kinds = (("param", before, after), ("let", said[0].lets, said[1].lets))
     changed = [
         f"{kind} {name}: {was[name]} → {now[name]}"

@@ -48,6 +48,11 @@ def _solo() -> desk.Object:
             id="an annotation with the value of a node",
         ),
         pytest.param(
+            "for pods reject when count(pods where role = pod(role)) > 5 missing reject",
+            ["add the label role=solo to the pod"],
+            id="a label that counted pods have",
+        ),
+        pytest.param(
             "for pods reject when priority < 100",
             ["raise the priority of the pod from 0 to 100 (priorityClassName)"],
             id="the priority",

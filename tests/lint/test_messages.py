@@ -42,3 +42,23 @@ def test_ps508_suggests_what_is_misspelt(tolerated: str, suggested: str) -> None
     text = f"policy web {{\n  for pods where app = web\n  tolerate {tolerated}\n}}\n"
     (finding,) = cases.lint("PS508", text, settings.LintSettings(select=("PS508",)))
     assert finding.help == suggested
+
+
+@pytest.mark.parametrize(
+    "condition, note",
+    [
+        ("requested(cpu) > -300m", "the left side is 0 or more, the right side -0.3"),
+        ("requested(memory) > -2Gi", "the left side is 0 or more, the right side -2Gi"),
+        ("2 * busy > 3", "the left side is from 0 to 2, the right side 3"),
+    ],
+)
+def test_ps310_has_amounts_as_policies_have_them(condition: str, note: str) -> None:
+    """Nobody writes memory in bytes."""
+    text = (
+        "metric busy: ratio = `x` node instance missing allow\n"
+        "policy web {\n  for pods where app = web\n"
+        f"  reject when node(pool = a) and {condition}\n}}\n"
+    )
+    chosen = settings.LintSettings(select=("PS310",))
+    (finding,) = linter.lint_program(cases.checked(text), chosen).findings
+    assert note in finding.notes

@@ -59,6 +59,12 @@ HEADS = [
     ("from: n1, labels: {zone: b}", "from: n0", 5, "there is no node `n0` (did you mean"),
     ("{from: n1, labels: {zone: b}}", "{from: n4}", 7, "`n2` is `from` itself"),
     ("dedicated=web:NoSchedule", "dedicated=web", 7, "`dedicated=web` is not a taint"),
+    (
+        "labels: {disk: ssd",
+        "conditions: {Ready: true}, labels: {disk: ssd",
+        4,
+        '`False` or `Unknown`, in quotes: `"True"`',
+    ),
     ("labels: {disk: ssd", "cpu: 8x, labels: {disk: ssd", 4, "8x"),
     ("n3: 10%", "n5: 10%", 9, "there is no node `n5`"),
     ("busy: {", "bizy: {", 9, "there is no metric `bizy`"),

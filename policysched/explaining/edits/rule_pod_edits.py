@@ -115,7 +115,9 @@ def _list_matching_values(
     tried: trials.PodTrials, known: rejections.PodRejections
 ) -> Iterator[_MetadataChange]:
     """Yield changes to values that rules compare with labels of the nodes that they reject."""
-    for rule in known.find_rules_reading(checked_expr.NodeLabelIsPodValue):
+    for rule in known.find_rules_reading(
+        checked_expr.NodeLabelIsPodValue, checked_expr.PlacedPodCount
+    ):
         nodes = known.find_nodes_rejected_only_by(rule.head.name)
         for each in checked_expr.walk_expressions(rule.condition.source):
             match each:
@@ -125,8 +127,27 @@ def _list_matching_values(
                     labels = {tried.get_node(node).metadata.labels.get(key) for node in nodes}
                     for value in sorted(filter(None, labels))[:_MOST_VALUES]:
                         yield _MetadataChange(noun, pod_key, value)
+                case checked_expr.PlacedPodCount(pods=pods):
+                    yield from _list_values_of_counted_pods(tried, pods)
                 case _:
                     pass
+
+
+def _list_values_of_counted_pods(
+    tried: trials.PodTrials, pods: checked_selector.PodSelection
+) -> Iterator[_MetadataChange]:
+    """Yield the values of placed pods for labels that the pod lacks, so that none are counted."""
+    for each in pods.compared:
+        for text in each.texts:
+            if text.kind not in ("label", "annotation"):
+                continue
+            noun = text.kind
+            if _MetadataChange(noun, text.key, None).get_value(tried.info.pod) is not None:
+                continue
+            placed = tried.decider.cluster.placed.values()
+            values = {info.pod.metadata.labels.get(each.key) for info in placed}
+            for value in sorted(filter(None, values))[:_MOST_VALUES]:
+                yield _MetadataChange(noun, text.key, value)
 
 
 # --- priority ------------------------------------------------------------------------------------

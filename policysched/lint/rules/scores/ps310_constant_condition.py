@@ -6,6 +6,7 @@ import itertools
 import math
 from collections.abc import Iterator
 
+from policysched import amounts, units
 from policysched.lang.checked import checked_expr, rule_parts
 from policysched.lang.diagnostics import diagnostics
 from policysched.lint import rule, rule_input
@@ -110,18 +111,24 @@ def _make_range_notes(
     if not isinstance(part, checked_expr.Compare):
         return ()
     sides = [ranges.find_value_range(side, metrics) for side in (part.left, part.right)]
-    left, right = (_format_range(each) for each in sides)
-    is_plain = part.left.unit is not None and part.left.unit.is_dimensionless
-    units_of_both = "" if is_plain else " (milli-cores, bytes, seconds)"
-    return (f"the left side is {left}, the right side {right}{units_of_both}",)
+    left, right = (_format_range(each, part.left.unit or units.NUMBER) for each in sides)
+    return (f"the left side is {left}, the right side {right}",)
 
 
-def _format_range(values: ranges.ValueRange) -> str:
+def _format_range(values: ranges.ValueRange, unit: units.Unit) -> str:
+    low, high = (_format_bound(each, unit) for each in (values.low, values.high))
     if values.is_single:
-        return f"{values.low:g}"
-    if values.high == math.inf:
-        return f"{values.low:g} or more"
-    return f"from {values.low:g} to {values.high:g}"
+        return low
+    return f"{low} or more" if values.high == math.inf else f"from {low} to {high}"
+
+
+def _format_bound(value: float, unit: units.Unit) -> str:
+    """Return a bound in the notation of policies; a ratio is a plain number, as for `between`."""
+    if unit.is_dimensionless or not math.isfinite(value):
+        return f"{value:g}"
+    return amounts.format_policy_amount(
+        value / (units.CORES_SCALE if unit == units.CORES else 1.0), unit
+    )
 
 
 def _format_condition_part(about: rule_input.LintInput, part: checked_expr.TypedExpr) -> str:
