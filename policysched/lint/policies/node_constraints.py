@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Iterator, Sequence
 
 from policysched.lang.checked import checked, checked_expr, checked_selector
+from policysched.lint.policies import pod_value_constraints
 from policysched.lint.sets import selector_sets
 
 
@@ -69,7 +70,35 @@ def _find_accepted_node_selectors(
         case checked_expr.And(operands=operands):
             yield from _find_failing_node_selectors(operands, scope)
         case _:
-            pass
+            compared = pod_value_constraints.split_comparison(condition)
+            if compared is not None:
+                comparison, is_equal = compared
+                for known in _find_known_label(comparison, scope):
+                    yield checked_selector.SelectorNegation(known) if is_equal else known
+
+
+def _find_known_label(
+    comparison: checked_expr.NodeLabelIsPodValue, scope: checked_selector.PolicyPodScope
+) -> Iterator[checked_selector.LabelRequirement]:
+    """Yield the label that a comparison with a value of the pod means for all pods of `scope`.
+
+    It is known if the policy selects pods by one value.
+    """
+    parts = (
+        scope.where.operands
+        if isinstance(scope.where, checked_selector.SelectorConjunction)
+        else (scope.where,)
+    )
+    for part in parts:
+        match part:
+            case checked_selector.LabelRequirement(
+                key=key, operator="In", values=(value,), has_patterns=False
+            ) if (comparison.value.kind, comparison.value.key) == ("label", key):
+                yield checked_selector.LabelRequirement(
+                    comparison.key, "In", (value,), comparison.span
+                )
+            case _:
+                pass
 
 
 def _find_failing_node_selectors(

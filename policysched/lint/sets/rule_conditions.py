@@ -24,6 +24,9 @@ Typed: TypeAlias = checked_expr.TypedExpr
 Metrics: TypeAlias = Mapping[str, checked.CheckedMetric]
 _Test: TypeAlias = checked_expr.NodeMatch | checked_expr.PodMatch
 
+_WHOLE = (checked_expr.PlacedPodCount, checked_expr.ElapsedTime)
+"""Numbers that are always whole."""
+
 MAX_POINTS = 4_096
 MAX_STEPS = 100_000
 """The maximum number of comparisons at all points together.
@@ -105,9 +108,10 @@ def _iterate_value_points(conditions: Iterable[Typed], metrics: Metrics) -> Iter
             case _:
                 values[atom] = (0.0, 1.0)
     for number, found in limits.items():
-        values[number] = _choose_representative_values(
-            sorted(found), ranges.find_value_range(number, metrics)
+        choose = (
+            _choose_whole_numbers if isinstance(number, _WHOLE) else _choose_representative_values
         )
+        values[number] = choose(sorted(found), ranges.find_value_range(number, metrics))
     count = math.prod(len(each) for each in values.values())
     if count > MAX_POINTS or count * len(atoms) > MAX_STEPS:
         raise _TooLargeError
@@ -151,6 +155,12 @@ def _choose_representative_values(
     }
     ends = {end for end in (allowed.low, allowed.high) if math.isfinite(end)}
     return sorted(inside | ends)
+
+
+def _choose_whole_numbers(limits: Sequence[float], allowed: ranges.ValueRange) -> list[float]:
+    """Return one allowed whole number for each class of numbers that the limits distinguish."""
+    near = {float(math.floor(limit)) + step for limit in limits for step in (-1, 0, 1, 2)}
+    return sorted(value for value in near if allowed.low <= value <= allowed.high)
 
 
 def _get_compared_numbers(atom: checked_expr.Compare) -> tuple[Typed, Typed]:

@@ -29,6 +29,8 @@ MAX_OPERANDS = 64
 
 _SEVERAL = ("image", "storageClass")
 """Fields with several values."""
+_ALWAYS_SET = ("nodeName", "clusterName")
+"""Fields that are never empty."""
 
 Variable: TypeAlias = tuple[object, ...]
 Value: TypeAlias = "str | float | bool | pattern_classes.TextClass | None"
@@ -201,7 +203,12 @@ def _choose_representative_values(
         case checked_selector.FieldRequirement(field=field) if field not in _SEVERAL:
             named = {value for each in readers for value in _list_required_values(each)}
             exact = sorted(value for value in named if value and not _is_pattern(readers[0], value))
-            return ("", *_split_by_patterns(readers, [*exact, _OTHER]))
+            if field in vocabulary.FIELDS["pod"] and (
+                known := vocabulary.FIELDS["pod"][field].values
+            ):
+                return tuple(known)
+            texts = _split_by_patterns(readers, [*exact, _OTHER])
+            return tuple(texts) if field in _ALWAYS_SET else ("", *texts)
         case checked_selector.ConditionRequirement():
             return (None, *vocabulary.CONDITION_STATUSES, _OTHER)
         case checked_selector.VersionRequirement():

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
+from policysched.lang import source
 from policysched.lang.checked import checked_selector
 from policysched.lang.diagnostics import diagnostics
 from policysched.lint import rule, rule_input
-from policysched.lint.rule_support import operand_removal
+from policysched.lint.rule_support import covered_values, operand_removal
 from policysched.lint.sets import selector_sets
 
 _Operand = checked_selector.Selector
@@ -19,6 +20,27 @@ def _find_violations(about: rule_input.LintInput) -> Iterator[diagnostics.Diagno
     for occurrence in about.selector_uses:
         if not selector_sets.can_never_match_together(occurrence.selector):
             yield from _diagnose_redundant_operands(about, occurrence.selector)
+        for each in checked_selector.walk_requirements(occurrence.selector):
+            if isinstance(
+                each, checked_selector.LabelRequirement | checked_selector.FieldRequirement
+            ):
+                yield from _diagnose_covered_values(each.values, each.span)
+    for policy in (*about.program.policies, *about.program.cluster_policies):
+        if policy.scope.namespaces is not None:
+            yield from _diagnose_covered_values(policy.scope.namespaces.names, policy.span)
+
+
+def _diagnose_covered_values(
+    values: Sequence[str], place: source.Span
+) -> Iterator[diagnostics.Diagnostic]:
+    """Yield a finding for each value of a list that a pattern of the list matches."""
+    for value, pattern in covered_values.find_covered_values(values):
+        yield diagnostics.Diagnostic(
+            "PS203",
+            f"`{value}` has no effect in this list: `{pattern}` matches it",
+            place,
+            help="remove it",
+        )
 
 
 def _diagnose_redundant_operands(
@@ -33,7 +55,11 @@ def _diagnose_redundant_operands(
                 yield _diagnose_tautology(about, selector)
                 return
             redundant = list(_find_redundant_operands(operands, _is_covered))
+        case checked_selector.SelectorNegation():
+            return
         case _:
+            if selector_sets.does_match_everything(selector):
+                yield _diagnose_tautology(about, selector)
             return
     for operand in redundant:
         yield _make_finding(

@@ -114,6 +114,11 @@ def _condition_implies(one: checked_expr.TypedExpr, other: checked_expr.TypedExp
             checked_expr.Compare(left=same, right=checked_expr.Const(value=second)),
         ) if left == same:
             return _bound_implies(one.comparator, first, other.comparator, second)
+        case (
+            checked_expr.Not(operand=checked_expr.NodeMatch(selector=narrow)),
+            checked_expr.Not(operand=checked_expr.NodeMatch(selector=wide)),
+        ):
+            return selector_sets.does_selector_imply(wide, narrow)
         case checked_expr.And(operands=operands), _:
             return any(
                 _condition_implies(operand, other) and not _reads_metrics(other)
@@ -137,6 +142,25 @@ def _bound_implies(one: str, first: float, other: str, second: float) -> bool:
     if one in {"<", "<="} and other in {"<", "<="}:
         return first < second or (first == second and (one == "<" or other == "<="))
     return False
+
+
+def _is_required_or_reject(each: checked.Rule) -> bool:
+    return _is_required(each) or _is_plain_reject(each)
+
+
+def _is_affinity_stricter_than_reject(strict: checked.Rule, weak: checked.Rule) -> bool:
+    """Return whether a required affinity rejects all nodes that a `reject` rejects.
+
+    If data is missing, the `reject` must pass.
+    """
+    if not isinstance(strict, checked.NodeAffinityRule) or not isinstance(weak, checked.RejectRule):
+        return False
+    if weak.on_missing == "reject" or (weak.head.is_final and not strict.head.is_final):
+        return False
+    if selector_sets.can_never_match_together(strict.selector):
+        return False  # PS201 reports this
+    matches = checked_expr.NodeMatch(strict.selector, strict.head.span)
+    return _condition_implies(weak.condition, checked_expr.Not(matches, strict.head.span))
 
 
 # ---------------------------------------------------------------------------- preemption
@@ -172,6 +196,7 @@ _KINDS: Sequence[
 ] = (
     (_is_required, _is_stricter_affinity),
     (_is_plain_reject, _is_stricter_reject),
+    (_is_required_or_reject, _is_affinity_stricter_than_reject),
     (_is_preempt, _is_stricter_preempt),
     (_is_protect, _is_same_protection),
 )

@@ -8,15 +8,31 @@ from collections.abc import Iterator, Sequence
 from policysched.lang.checked import activation, checked
 from policysched.lang.diagnostics import diagnostics
 from policysched.lint import rule, rule_input
+from policysched.lint.policies import node_constraints
 from policysched.lint.sets import weekly_activity
 
 
 def _find_violations(about: rule_input.LintInput) -> Iterator[diagnostics.Diagnostic]:
     for policy in about.program.policies:
+        yield from _find_equal_weights(policy.rules)
         for each in policy.rules:
             active = each.head.active
             if active is not None and active.windows and not active.is_outside:
                 yield from _find_needless_windows(each, active.windows)
+
+
+def _find_equal_weights(rules: Sequence[checked.Rule]) -> Iterator[diagnostics.Diagnostic]:
+    """Yield a finding for each statement whose two weights are equal."""
+    weights = {each.head.name: node_constraints.get_rule_weight(each) for each in rules}
+    for each in rules:
+        name = each.head.statement_name
+        if name != each.head.name and weights[name] == weights[each.head.name]:
+            yield diagnostics.Diagnostic(
+                "PS805",
+                "`during` has no effect: `weight` and `otherwise` are equal",
+                each.head.span,
+                help="remove `during` and `otherwise`, or change one of the weights",
+            )
 
 
 def _find_needless_windows(
