@@ -125,6 +125,12 @@ def inside(statement: str) -> str:
         ("let a = 5\nlet b = |", {"a", "min"}, {"policy"}),
         ("let g = { | }", {"nodeName", "image"}, {"weight"}),
         ("policy a {}\nprofile x { policies | }", {"a"}, {"weight"}),
+        ("version |", {"1", "2"}, {"policy"}),
+        (
+            "policy a { profiles all }\npolicy b {}\nprofile x { exclude | }",
+            {"a"},
+            {"b", "weight"},
+        ),
         ("policy a {}\nprofile x { | }", {"policies", "plugin", "onOutage"}, {"reject"}),
         ("# policysched: ignore[|", {"PS208", "PS801"}, {"policy"}),
         ("# any words |", set(), {"policy", "PS208"}),
@@ -358,6 +364,10 @@ metadata:
   ownerReferences:
   - {apiVersion: batch/v1, kind: Job, name: ingest-28, uid: u, controller: true}
 spec: {}
+---
+apiVersion: v1
+kind: Namespace
+metadata: {name: shop, labels: {kubernetes.io/metadata.name: shop}}
 """
 
 
@@ -378,6 +388,25 @@ spec: {}
         ("reject when pod(owner(name) = |", {"ingest-28"}, {"web-1", "True"}),
         ("reject when pod(owner(name) In (x, |", {"ingest-28"}, {"web-1"}),
         ("reject when node(pool = pod(owner(|", {"name"}, {"GpuHealthy"}),
+        ("nodeAffinity required condition(Ready) = |", {"True"}, {"pod"}),
+        ("nodeAffinity required nodeInfo(kubeletVersion) >= |", {"1.30"}, {"pod"}),
+        ("nodeAffinity required pool = |", {"pod"}, {"True"}),
+        (
+            "nodeAffinity required pool = pod(|",
+            {"namespace", "namespaceLabel", "annotation", "owner", "qosClass"},
+            {"image", "priority", "limits", "requests"},
+        ),
+        (
+            "nodeAffinity required pool In (shared, pod(|",
+            {"namespace", "namespaceLabel"},
+            {"image", "priority"},
+        ),
+        ("reject when node(zone = b) and (pod(|", {"image", "priority"}, {"namespaceLabel"}),
+        (
+            "nodeAffinity required pool = pod(namespaceLabel(|",
+            {"kubernetes.io/metadata.name"},
+            {"image", "namespace"},
+        ),
         ("reject when pod(storageClass = |", {"local-ssd", "network"}, {"ingest-28"}),
         ("reject when pod(storageClass NotIn (|", {"local-ssd", "network"}, {"data"}),
         ("reject when pod(requests(|", {"storage", "cpu"}, {"local-ssd"}),

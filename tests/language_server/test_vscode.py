@@ -80,6 +80,7 @@ def test_a_longer_word_is_no_keyword(word: str) -> None:
 def test_vocabulary_and_queries_have_colours() -> None:
     """Functions, units, fixed values, and words of PromQL."""
     functions = {*vocabulary.FUNCTIONS, *vocabulary.STRATEGIES, *vocabulary.NORMALIZATIONS}
+    functions |= {*vocabulary.SELECTOR_FUNCTIONS, *vocabulary.POD_VALUE_FUNCTIONS} - {"tainted"}
     [function] = _rules("function")
     assert [each for each in functions if not re.match(function["match"], f"{each}(")] == []
     values = {*vocabulary.WHEN_UNSATISFIABLE, *vocabulary.TAINT_EFFECTS, *vocabulary.DIRECTIONS}

@@ -10,7 +10,12 @@ from collections.abc import Iterator
 
 from policysched.lang.diagnostics import diagnostics
 from policysched.lang.words import syntax_words, vocabulary
-from policysched.language_server.features import completion_words, proposals, query_proposals
+from policysched.language_server.features import (
+    completion_words,
+    function_words,
+    proposals,
+    query_proposals,
+)
 from policysched.language_server.project import programs
 from policysched.language_server.words import cursor_contexts, word_docs
 
@@ -109,7 +114,7 @@ def _is_allowed_in_item(context: cursor_contexts.CursorContext, terminal: str, w
     if word == "version":
         return context.is_at_start
     if terminal == "_POD_VALUE":
-        return context.domain == "node"
+        return context.domain == "node" and not function_words.find_function(context)
     if terminal == "_COUNT":
         return False  # proposed with the functions
     if word in _ONCE and terminal in _STATEMENT_TERMINALS:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import cast
 
 from policysched import units
+from policysched.lang.parsing import versions
 from policysched.lang.syntax import syntax
 from policysched.lang.words import vocabulary
-from policysched.language_server.features import function_words, proposals
+from policysched.language_server.features import (
+    function_words,
+    pod_value_words,
+    profile_words,
+    proposals,
+)
 from policysched.language_server.project import programs
 from policysched.language_server.words import cursor_contexts, names, word_docs
 from policysched.language_server.words import vocabulary as words
@@ -28,7 +33,7 @@ _CHOICES: Mapping[str, tuple[str, ...]] = {
     "preemption": ("never",),
     "normalize": tuple(vocabulary.NORMALIZATIONS),
     "weight": ("1", "10", "50", "100"),
-    "version": ("1",),
+    "version": tuple(str(each) for each in range(versions.FIRST, versions.CURRENT + 1)),
 }
 """Word -> all words that can follow it."""
 _OWN = frozenset(
@@ -46,7 +51,6 @@ _MAX_SHOWN_VALUES = 5
 _MAX_SHOWN_LINES = 8
 _UNGRANTED = "NoExecute"
 """The taint effect that no policy can tolerate (PS207)."""
-_WORD = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./-]*")
 _BEFORE_CONDITIONS = ("when", "until", "and", "or", "not", "score")
 _RESOURCES = frozenset({"cpu", "memory", "ephemeral-storage", "pods"})
 
@@ -81,7 +85,7 @@ def propose_expected_words(
     ):
         yield from _propose_units_or_types(context)
     elif context.item == "profile":
-        yield from _propose_profile_words(program, context)
+        yield from profile_words.propose_profile_words(program, context)
     elif context.statement == "disable":
         yield from _propose_rule_names(program)
     elif last == "over" or context.get_preceding_word(2) == "over":
@@ -104,7 +108,9 @@ def _propose_cluster_words(
     elif last in ("namespace", "namespaces") or _is_in_parentheses_after(
         context, "namespace", "namespaces"
     ):
-        yield from _propose_quoted_words(program.completion_words.namespaces, "value", "namespace")
+        yield from proposals.propose_quoted_words(
+            program.completion_words.namespaces, "value", "namespace"
+        )
     elif _is_in_taint_pattern(context):
         yield from _propose_taints(program, context)
     elif context.domain is not None:
@@ -122,19 +128,6 @@ def _propose_value_words(found: Iterable[str]) -> Iterator[proposals.CompletionP
         yield proposals.CompletionProposal(word, "value", doc=word_docs.describe_word(word), rank=1)
 
 
-def _propose_quoted_words(
-    found: Iterable[str], kind: proposals.Kind, detail: str, rank: int = 1
-) -> Iterator[proposals.CompletionProposal]:
-    for word in found:
-        yield proposals.CompletionProposal(_quote_word(word), kind, detail, rank=rank)
-
-
-def _quote_word(word: str) -> str:
-    """Return a word as written in a policy, in quotes if necessary."""
-    is_word = _WORD.fullmatch(word) is not None
-    return word if is_word else '"' + word.replace("\\", "\\\\").replace('"', '\\"') + '"'
-
-
 def _is_in_parentheses_after(context: cursor_contexts.CursorContext, *ends: str) -> bool:
     """Return whether the cursor is in parentheses after a word with one of these suffixes."""
     opening, _ = context.enclosing
@@ -150,12 +143,14 @@ def _propose_selector_words(
     """Yield the labels, values or params that fit the position in a selector."""
     opening, key = context.enclosing
     function = function_words.find_function(context)
-    if function:
+    if pod_value_words.find_pod_value_function(context):
+        yield from _propose_pod_values(program, context)
+    elif function:
         domain = function_words.FUNCTIONS[function]
         if opening == "owner" or domain in _list_selector_domains(context):
             facts = function_words.list_fact_words(program.completion_words, context)
             for word, meaning in facts:
-                yield from _propose_quoted_words((word,), "value", meaning)
+                yield from proposals.propose_quoted_words((word,), "value", meaning)
     elif opening in ("requests", "limits"):
         yield from _propose_resources(program, context)
     elif context.get_preceding_word() in _NUMBER_SIGNS or (
@@ -168,6 +163,27 @@ def _propose_selector_words(
         yield from _propose_label_values(program, context, key)
     elif "WORD" in context.accepts or "NAME" in context.accepts:
         yield from _propose_label_keys(program, context)
+
+
+def _propose_pod_values(
+    program: programs.PolicyProgram, context: cursor_contexts.CursorContext
+) -> Iterator[proposals.CompletionProposal]:
+    """Yield the labels, fields and functions of `pod(…)` as a value, or their arguments."""
+    match pod_value_words.find_pod_value_function(context):
+        case "namespaceLabel":
+            yield from _propose_domain_labels(program, "namespace")
+        case "owner":
+            yield from proposals.propose_quoted_words(
+                vocabulary.OWNER_FIELDS, "value", "of the owner"
+            )
+        case "pod":
+            yield from _propose_domain_labels(program, "pod")
+            for name, doc in vocabulary.POD_VALUE_FIELDS.items():
+                yield proposals.CompletionProposal(name, "field", doc, rank=3)
+            for name, doc in vocabulary.POD_VALUE_FUNCTIONS.items():
+                yield proposals.CompletionProposal(name, "function", doc, rank=4)
+        case _:
+            pass
 
 
 def _is_after_pod_amount(context: cursor_contexts.CursorContext) -> bool:
@@ -232,7 +248,7 @@ def _propose_domain_labels(
         shown = ", ".join(sorted(values)[:_MAX_SHOWN_VALUES])
         shown += ", …" if len(values) > _MAX_SHOWN_VALUES else ""
         yield proposals.CompletionProposal(
-            _quote_word(key), "label", f"label of {domain}s", f"Values: {shown}", rank=1
+            proposals.quote_word(key), "label", f"label of {domain}s", f"Values: {shown}", rank=1
         )
     if domain == "node":
         for key in words.WELL_KNOWN_NODE_LABELS:
@@ -249,9 +265,11 @@ def _propose_label_values(
     key = key.strip('"')
     for domain in _list_selector_domains(context):
         values = program.completion_words.get_labels(domain).get(key, frozenset())
-        yield from _propose_quoted_words(values, "value", f"value of {key}")
+        yield from proposals.propose_quoted_words(values, "value", f"value of {key}")
         if key in vocabulary.FIELDS[domain]:
-            yield from _propose_quoted_words(vocabulary.FIELDS[domain][key].values, "value", key)
+            yield from proposals.propose_quoted_words(
+                vocabulary.FIELDS[domain][key].values, "value", key
+            )
 
 
 def _propose_topology_keys(
@@ -264,7 +282,7 @@ def _propose_topology_keys(
         is_usual = key in words.WELL_KNOWN_NODE_LABELS
         detail = f"{count} domain{'' if count == 1 else 's'}" if count else "well-known label"
         yield proposals.CompletionProposal(
-            _quote_word(key), "label", detail, rank=1 if is_usual else 2
+            proposals.quote_word(key), "label", detail, rank=1 if is_usual else 2
         )
 
 
@@ -309,7 +327,9 @@ def _propose_expression_words(
         return
     if opening == "annotation":
         facts = function_words.list_fact_words(program.completion_words, context)
-        yield from _propose_quoted_words((word for word, _ in facts), "value", "annotation")
+        yield from proposals.propose_quoted_words(
+            (word for word, _ in facts), "value", "annotation"
+        )
         return
     if opening == "label":
         yield from _propose_domain_labels(
@@ -338,7 +358,7 @@ def _propose_resources(
     resources = {*_RESOURCES, *program.completion_words.resources}
     if context.enclosing[0] == "requests" and context.item != "clusterPolicy":
         resources.add(vocabulary.CLAIMED_RESOURCE)
-    yield from _propose_quoted_words(
+    yield from proposals.propose_quoted_words(
         (each for each in resources if each.isidentifier()), "value", "resource"
     )
     quoted = (each for each in resources if not each.isidentifier())
@@ -433,32 +453,6 @@ def _propose_window_arguments(
 
 
 # ---------------------------------------------------------------------------- profiles, strings
-
-
-def _propose_profile_words(
-    program: programs.PolicyProgram, context: cursor_contexts.CursorContext
-) -> Iterator[proposals.CompletionProposal]:
-    """Yield the policies, plugins or params that fit the position in a profile."""
-    if context.get_preceding_word() not in (
-        "policies",
-        "plugin",
-        "disable",
-        "scores",
-        "param",
-        ",",
-    ):
-        return
-    if context.statement == "policies":
-        policies = (each.symbol.name for each in program.name_index.list_definitions("policy"))
-        yield from _propose_quoted_words(policies, "name", "policy")
-    elif (
-        context.get_preceding_word() in ("plugin", "disable", "scores")
-        or context.statement == "disable"
-    ):
-        yield from _propose_quoted_words(program.known.plugins or (), "name", "plugin", rank=2)
-    elif context.statement == "param" and context.get_preceding_word() == "param":
-        params = (each.symbol.name for each in program.name_index.list_definitions("param"))
-        yield from _propose_quoted_words(params, "name", "param")
 
 
 def _propose_rule_names(program: programs.PolicyProgram) -> Iterator[proposals.CompletionProposal]:

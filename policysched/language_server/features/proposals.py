@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import re
+from collections.abc import Iterable, Iterator
 from typing import Literal, TypeAlias
 
 Kind: TypeAlias = Literal[
     "keyword", "operator", "label", "value", "name", "function", "field", "series", "code", "text"
 ]
+_WORD = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./-]*")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -35,3 +38,17 @@ class CompletionProposals:
     start: int
     end: int
     items: tuple[CompletionProposal, ...]
+
+
+def propose_quoted_words(
+    found: Iterable[str], kind: Kind, detail: str, rank: int = 1
+) -> Iterator[CompletionProposal]:
+    """Yield the words as written in a policy."""
+    for word in found:
+        yield CompletionProposal(quote_word(word), kind, detail, rank=rank)
+
+
+def quote_word(word: str) -> str:
+    """Return a word as written in a policy, in quotes if necessary."""
+    is_word = _WORD.fullmatch(word) is not None
+    return word if is_word else '"' + word.replace("\\", "\\\\").replace('"', '\\"') + '"'
