@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from policysched.framework import interface, profile
 from policysched.framework.scoring import scorers
+from policysched.lang.checked import checked
 from policysched.plugins import names
 from policysched.profiles import plugin_sets, policies
 
@@ -64,13 +65,20 @@ def _find_name(plugin: interface.Plugin) -> tuple[str, str] | None:
     return ("rule", plugin.head.name) if isinstance(plugin, base.PolicyRule) else None
 
 
-def make_profiles_report(profiles: policies.Profiles) -> dict[str, object]:
-    """Return the members of all profiles, as defined by `schemas/profiles.schema.json`."""
+def make_profiles_report(
+    profiles: policies.Profiles, program: checked.CheckedProgram | None
+) -> dict[str, object]:
+    """Return the members of the profiles of a program, in the form of profiles.schema.json."""
+    every = program.policies if program else ()
+    of_all = {each.name for each in every if each.is_of_all_profiles}
+    excluded = {each.name: list(each.excluded) for each in (program.profiles if program else ())}
     return {
         "profiles": [
             {
                 "name": name,
                 "policies": list(each.policies),
+                "ofAllProfiles": [policy for policy in each.policies if policy in of_all],
+                "excluded": excluded.get(name, []),
                 "shadow": [candidate.policy for candidate in profiles.shadows.get(name, ())],
                 "members": [dataclasses.asdict(member) for member in list_profile_members(each)],
             }

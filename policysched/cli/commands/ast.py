@@ -170,7 +170,7 @@ def _print_profiles(args: argparse.Namespace) -> int:
     with progress.show_reading_progress("reading policies", args.paths):
         policy_set = policies.load_policy_set(args.paths, {})
     made = policies.require_profiles(policies.make_profiles(policy_set, handles.Handle()))
-    report = profile_members.make_profiles_report(made)
+    report = profile_members.make_profiles_report(made, policy_set.program)
     if args.output == output.JSON:
         output.write_text(output.encode_json(report))
     else:

@@ -29,9 +29,14 @@ def _format_profile(each: Report) -> str:
 
 
 def _describe_policies(each: Report) -> str:
-    used = ", ".join(each["policies"]) or "none"
-    shadow = ", ".join(each["shadow"])
-    return f"policies: {used}" + (f"; in shadow mode: {shadow}" if shadow else "")
+    used = [
+        f"{name} (of all profiles)" if name in each["ofAllProfiles"] else name
+        for name in each["policies"]
+    ]
+    others = {"in shadow mode": each["shadow"], "excluded": each["excluded"]}
+    parts = [f"policies: {', '.join(used) or 'none'}"]
+    parts += [f"{what}: {', '.join(names)}" for what, names in others.items() if names]
+    return "; ".join(parts)
 
 
 def _list_rows(members: Sequence[Report]) -> list[list[object]]:

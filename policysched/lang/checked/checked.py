@@ -366,6 +366,7 @@ class CheckedPolicy:
         span: range of the name in the declaration.
         clusters: the statements of a clusterPolicy other than rules; None for a policy about pods
             and nodes.
+        is_of_all_profiles: whether it says `profiles all`.
     """
 
     name: str
@@ -377,6 +378,7 @@ class CheckedPolicy:
     disables: tuple[DisabledRule, ...]
     span: source.Span = dataclasses.field(compare=False, repr=False)
     clusters: checked_cluster.ClusterPlacement | None = None
+    is_of_all_profiles: bool = dataclasses.field(default=False, compare=False)
 
 
 # ---------------------------------------------------------------------------- profiles
@@ -422,6 +424,7 @@ class CheckedProfile:
         span: range of the name in the declaration; None for the implied profile.
         cluster_policies: clusterPolicies, for the scheduler of a Karmada control plane.
         cluster_metrics: the metrics that the clusterPolicies read.
+        excluded: the policies of all profiles that it excludes.
     """
 
     name: str | None
@@ -437,6 +440,7 @@ class CheckedProfile:
     span: source.Span | None = dataclasses.field(compare=False, repr=False)
     cluster_policies: tuple[CheckedPolicy, ...] = ()
     cluster_metrics: tuple[CheckedMetric, ...] = ()
+    excluded: tuple[str, ...] = dataclasses.field(default=(), compare=False)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

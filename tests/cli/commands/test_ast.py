@@ -171,6 +171,10 @@ def test_a_profile_has_policies_of_all_profiles_and_weights_in_effect(
     one, two = report["profiles"]
     assert (one["policies"], one["shadow"]) == (["web", "every"], ["next"])
     assert (two["policies"], two["shadow"]) == (["web"], [])
+    assert [(each["ofAllProfiles"], each["excluded"]) for each in (one, two)] == [
+        (["every"], []),
+        ([], ["every"]),
+    ]
     rules = [
         [(each["name"], each["weight"]) for each in profile["members"] if each["kind"] == "rule"]
         for profile in (one, two)
@@ -185,7 +189,9 @@ def test_people_see_a_table_of_each_profile(
 ) -> None:
     """Only what filters or gives points has a row."""
     first, second = _read_profiles(tmp_path, capsys).split("profile two\n")
-    assert first.startswith("profile one\n  policies: web, every; in shadow mode: next\n")
+    policies = "web, every (of all profiles); in shadow mode: next"
+    assert first.startswith(f"profile one\n  policies: {policies}\n")
+    assert second.startswith("  policies: web; excluded: every\n")
     rows = [line.split() for line in first.splitlines()]
     assert rows[-3:-1] == [["18", "every/full", "yes"], ["19", "web/roomy", "7"]]
     assert "DefaultBinder" not in first

@@ -58,6 +58,7 @@ def check_policy(
         clusters=check_cluster_statements.check_cluster_placement(policy, good, env)
         if is_cluster
         else None,
+        is_of_all_profiles=any(isinstance(s, syntax.AllProfiles) for s in policy.statements),
     )
 
 

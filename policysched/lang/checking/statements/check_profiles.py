@@ -70,6 +70,11 @@ class ProfileChecker:
             span=self.profile.name.span,
             cluster_policies=told_apart.cluster_policies,
             cluster_metrics=told_apart.cluster_metrics,
+            excluded=tuple(
+                name.text
+                for statement in self._list_statements(syntax.ExcludePolicies)
+                for name in statement.names
+            ),
         )
 
     def check_policy_names(self) -> tuple[str, ...]:
