@@ -26,6 +26,7 @@ from policysched.plugins.dynamic_resources import (
     allocation_verdicts,
     claim_availability,
     claim_binding,
+    claim_checks,
     claim_search,
     claim_variants,
     device_binding,
@@ -142,7 +143,7 @@ class DynamicResources:
         if not claims and extended is None:
             return interface.SKIP_FILTER
         for claim in claims:
-            problem = self._find_problem(claim)
+            problem = claim_checks.find_problem(self.name, claim, self._handle.devices)
             if problem is not None:
                 return interface.PreFilterResult(problem)
         state.write(self.name, self._make_cycle(claims, extended, snap))
@@ -163,27 +164,6 @@ class DynamicResources:
         if claim is None:
             claim = extended_resources.make_claim(pod.pod)
         return claim_variants.ExtendedRequests(claim, pod.shape, class_names)
-
-    def _find_problem(self, claim: device_objects.ResourceClaim) -> status.Status | None:
-        """Return why no node can be found for a claim, or None."""
-        if claim.allocation is not None:
-            problem = claim_availability.find_selector_error(claim.allocation)
-            return status.Status(status.Code.ERROR, (problem,), self.name) if problem else None
-        if self._claims.is_being_allocated(claim.metadata.uid):
-            text = f"resource claim {claim.full_name} is in the process of being allocated"
-            return status.unresolvable(self.name, text)
-        for request in claim.spec.devices.requests:
-            if request.exactly is None and not request.first_available:
-                text = f"resource claim {claim.full_name}, request {request.name}"
-                return status.unresolvable(self.name, f"{text}: unknown request type")
-            for name, class_name in _list_class_names(request):
-                if not class_name:
-                    text = f"request {name}: unsupported request type"
-                    return status.Status(status.Code.ERROR, (text,), self.name)
-                if self._handle.devices.classes.get(class_name) is None:
-                    text = f"request {name}: device class {class_name} does not exist"
-                    return status.unresolvable(self.name, text)
-        return None
 
     def _make_cycle(
         self,
@@ -471,15 +451,6 @@ def _add_status(
     if fails.any():
         answers.ids[fails] = len(answers.statuses)
         answers.statuses.append(failed)
-
-
-def _list_class_names(request: device_objects.DeviceRequest) -> list[tuple[str, str]]:
-    """Return the class of each alternative, with the name of the alternative."""
-    if request.exactly is not None:
-        return [(request.name, request.exactly.device_class_name)]
-    return [
-        (f"{request.name}/{each.name}", each.device_class_name) for each in request.first_available
-    ]
 
 
 def _parse_seconds(name: str, text: str | None, default_seconds: float) -> float:
