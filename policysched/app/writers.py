@@ -9,6 +9,7 @@ import random
 from collections.abc import Coroutine
 
 from policysched import clock as clocks
+from policysched.cluster.pods import pod_shape
 from policysched.framework import handles
 from policysched.kube.events import event_recorder
 from policysched.kube.http import client
@@ -63,9 +64,17 @@ class ApiWriters:
             volume_writer=self._volume_writer,
             claim_writer=self._claim_writer,
             start_task=scheduler.start_task,
+            tell=self._record_normal_event,
+            measured_claims=scheduler.measured_claims,
             rng=rng,
             waiting_pods=scheduler.waiting_pods,
         )
+
+    def _record_normal_event(
+        self, pod: pod_shape.PodInfo, reason: str, action: str, note: str
+    ) -> None:
+        name = pod.pod.spec.scheduler_name
+        self.recorder.record(pod, ports.EventType.NORMAL, reason, action, note, name)
 
     def list_background_writers(self) -> list[Coroutine[None, None, None]]:
         """Return the coroutines that write events and status in the background."""

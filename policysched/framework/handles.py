@@ -18,7 +18,7 @@ from policysched.cluster.objects import (
 )
 from policysched.cluster.pods import owner_selectors, pod_shape
 from policysched.cluster.storage import storage as storages
-from policysched.framework import preemptions
+from policysched.framework import claim_measurements, preemptions
 from policysched.framework import waiting_pods as waiting
 
 
@@ -182,6 +182,10 @@ class NoClaimWriter:
         return WriteError("there is no API server")
 
 
+def _tell_nobody(pod: pod_shape.PodInfo, reason: str, action: str, note: str) -> None:
+    del pod, reason, action, note
+
+
 def _refuse_task(work: Coroutine[Any, Any, None]) -> None:
     work.close()
 
@@ -195,9 +199,10 @@ class Handle:
     evicted. `storage`, `budgets` and `devices` are the cache's, for what happens outside a
     scheduling cycle too: hints, PreBind. `volume_writer`, `claim_writer`, `clock` and `sleep` serve
     PreBind. `start_task` runs a write that nobody waits for; where nothing is written, it is
-    dropped. `rng` is for choices that are left to chance; without it the same is chosen every time.
-    `waiting_pods` are those that Permit plugins delay: the scheduler's, or none where nothing is
-    bound.
+    dropped. `tell` records a normal event about a pod: reason, action and note. `measured_claims`
+    are the scheduler's. `rng` is for choices that are left to chance; without it the same is chosen
+    every time. `waiting_pods` are those that Permit plugins delay: the scheduler's, or none where
+    nothing is bound.
     """
 
     binder: Binder = dataclasses.field(default_factory=NoBinder)
@@ -217,6 +222,10 @@ class Handle:
     volume_writer: VolumeWriter = dataclasses.field(default_factory=NoVolumeWriter)
     claim_writer: ClaimWriter = dataclasses.field(default_factory=NoClaimWriter)
     clock: clocks.Clock = dataclasses.field(default_factory=clocks.SystemClock)
+    tell: Callable[[pod_shape.PodInfo, str, str, str], None] = _tell_nobody
+    measured_claims: claim_measurements.ClaimMeasurements = dataclasses.field(
+        default_factory=claim_measurements.ClaimMeasurements
+    )
     start_task: Callable[[Coroutine[Any, Any, None]], None] = _refuse_task
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
     rng: random.Random | None = None

@@ -24,6 +24,7 @@ def collect_scheduler_metrics(scheduler: schedulers.Scheduler) -> Families:
     yield from _collect_attempt_metrics(scheduler)
     yield from _collect_duration_metrics(scheduler)
     yield from _collect_preemption_metrics(scheduler)
+    yield from _collect_claim_metrics(scheduler)
     yield from _collect_queue_metrics(scheduler)
     yield from _collect_cache_metrics(scheduler)
     yield from _collect_additional_metrics(scheduler)
@@ -94,6 +95,32 @@ def _collect_preemption_metrics(scheduler: schedulers.Scheduler) -> Families:
     )
     yield make_unlabelled_histogram(
         "scheduler_preemption_victims", "Victims of each preemption.", measured.victims
+    )
+
+
+def _collect_claim_metrics(scheduler: schedulers.Scheduler) -> Families:
+    """Yield what DynamicResources has created and waited for."""
+    measured = scheduler.measured_claims
+    creations = core.CounterMetricFamily(
+        "scheduler_resourceclaim_creates",
+        "ResourceClaims created for extended resources of device classes.",
+        labels=("status",),
+    )
+    for status, count in measured.creations.items():
+        creations.add_metric((status,), count)
+    yield creations
+    conditional = core.CounterMetricFamily(
+        "scheduler_dra_bindingconditions_allocations",
+        "Devices with binding conditions, once for each attempt to bind their pod.",
+        labels=("profile", "driver", "status"),
+    )
+    for key, count in measured.conditional_devices.items():
+        conditional.add_metric(key, count)
+    yield conditional
+    yield make_histogram_family(
+        "scheduler_dra_bindingconditions_wait_duration_seconds",
+        "Time spent waiting for the binding conditions of devices.",
+        measured.waits,
     )
 
 

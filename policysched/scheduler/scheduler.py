@@ -15,7 +15,13 @@ from policysched import clock as clocks
 from policysched.cluster import cache as caches
 from policysched.cluster import elapsed_time, metric_needs
 from policysched.cluster.pods import pod_shape
-from policysched.framework import preemptions, queued_pod, runtime, waiting_pods
+from policysched.framework import (
+    claim_measurements,
+    preemptions,
+    queued_pod,
+    runtime,
+    waiting_pods,
+)
 from policysched.queue import scheduling_queue
 from policysched.scheduler import (
     assumed_pods,
@@ -62,6 +68,7 @@ class Scheduler:
         preemptions: running preemptions, for the plugin that gates preemptors.
         events: sinks for all changes in the cluster.
         decisions, counters, measurements: the decision log, counts and histograms.
+        measured_claims: what DynamicResources measures.
     """
 
     def __init__(
@@ -94,6 +101,7 @@ class Scheduler:
         self.waiting_pods = waiting_pods.WaitingPods(clock) if waiting is None else waiting
         self.counters = counts.SchedulingCounters()
         self.measurements = measurements.SchedulingHistograms()
+        self.measured_claims = claim_measurements.ClaimMeasurements()
         kept = self._settings.decisions_kept
         self.decisions = decisions.DecisionLog(kept, clock, self.measurements)
         self.queue = scheduling_queue.SchedulingQueue(

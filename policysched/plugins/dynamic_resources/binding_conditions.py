@@ -14,6 +14,14 @@ from policysched.cluster.objects import device_objects, time_text
 from policysched.plugins.dynamic_resources import claim_binding
 
 
+class DeviceFailedError(claim_binding.ClaimBindingError):
+    """A driver reports that a device cannot be bound."""
+
+
+class DeviceTimeoutError(claim_binding.ClaimBindingError):
+    """A device was not ready in time."""
+
+
 def has_binding_conditions(claim: device_objects.ResourceClaim) -> bool:
     """Return whether a device of the claim has binding conditions."""
     allocation = claim.allocation
@@ -100,7 +108,7 @@ def find_waiting_claim(
             )
         readiness = check_readiness(newest)
         if isinstance(readiness, str):
-            raise claim_binding.ClaimBindingError(readiness)
+            raise DeviceFailedError(readiness)
         if not readiness:
             return newest
     return None

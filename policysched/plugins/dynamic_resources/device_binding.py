@@ -39,7 +39,9 @@ class DeviceBinding:
 
     # --- PreBind ----------------------------------------------------------------------------------
 
-    async def bind_claims(self, cycle: device_cycle.DeviceCycle, pod: pod_shape.PodInfo) -> None:
+    async def bind_claims(
+        self, cycle: device_cycle.DeviceCycle, pod: pod_shape.PodInfo, node_name: str
+    ) -> None:
         """Write allocations and reservations, and wait until all devices are ready.
 
         Raises:
@@ -50,7 +52,9 @@ class DeviceBinding:
             if not is_unused and not pod_claims.is_reserved_for(claim, pod):
                 await self._bind_claim(cycle, i, pod)
         if any(map(binding_conditions.has_binding_conditions, cycle.claims)):
-            await self._wait_for_devices(cycle.claims)
+            note = f"waiting for binding conditions for device on node {node_name}"
+            self._handle.tell(pod, "BindingConditionsPending", "Scheduling", note)
+            await self._wait_and_measure(cycle.claims, pod.pod.spec.scheduler_name)
 
     async def _bind_claim(
         self, cycle: device_cycle.DeviceCycle, i: int, pod: pod_shape.PodInfo
@@ -77,6 +81,8 @@ class DeviceBinding:
         self, claim: device_objects.ResourceClaim, pod: pod_shape.PodInfo
     ) -> device_objects.ResourceClaim:
         created = await self._writer.create(claim, f"{pod.pod.metadata.name}-extended-resources-")
+        is_refused = isinstance(created, handles.WriteError)
+        self._handle.measured_claims.creations["failure" if is_refused else "success"] += 1
         if isinstance(created, handles.WriteError):
             raise claim_binding.ClaimBindingError(
                 f"create claim for extended resources {claim.metadata.namespace}/:"
@@ -110,6 +116,28 @@ class DeviceBinding:
                 f"update pod {pod.key} ExtendedResourceClaimStatus: {refused.message}"
             )
 
+    async def _wait_and_measure(
+        self, claims: Sequence[device_objects.ResourceClaim], profile: str
+    ) -> None:
+        monotonic = self._handle.clock.monotonic_seconds
+        began_seconds, outcome = monotonic(), "error"
+        try:
+            await self._wait_for_devices(claims)
+            outcome = "success"
+        except binding_conditions.DeviceFailedError:
+            outcome = "failed"
+            raise
+        except binding_conditions.DeviceTimeoutError:
+            outcome = "timeout"
+            raise
+        finally:
+            measured = self._handle.measured_claims
+            for result in _list_results(claims):
+                labels = (profile, result.driver, outcome)
+                measured.waits.observe(monotonic() - began_seconds, *labels)
+                if result.binding_conditions:
+                    measured.conditional_devices[labels] += 1
+
     async def _wait_for_devices(self, claims: Sequence[device_objects.ResourceClaim]) -> None:
         """Poll until the devices of all claims are ready.
 
@@ -124,9 +152,9 @@ class DeviceBinding:
             now_seconds = self._handle.clock.now().timestamp()
             if binding_conditions.has_timed_out(waiting, now_seconds, self._binding_seconds):
                 text = f"device binding timeout: claim={waiting.metadata.name}"
-                raise claim_binding.ClaimBindingError(text)
+                raise binding_conditions.DeviceTimeoutError(text)
             if left_seconds <= 0:
-                raise claim_binding.ClaimBindingError(
+                raise binding_conditions.DeviceTimeoutError(
                     "device binding timeout: context deadline exceeded"
                 )
             await self._handle.sleep(min(_POLL_SECONDS, left_seconds))
@@ -195,3 +223,14 @@ class DeviceBinding:
 
     def _format_now(self) -> str:
         return time_text.format_rfc3339(self._handle.clock.now())
+
+
+def _list_results(
+    claims: Sequence[device_objects.ResourceClaim],
+) -> list[device_objects.DeviceRequestAllocationResult]:
+    return [
+        result
+        for claim in claims
+        if claim.allocation is not None
+        for result in claim.allocation.devices.results
+    ]

@@ -393,12 +393,11 @@ class DynamicResources:
 
         The status is ERROR if a write fails, if a device fails, or after the timeout.
         """
-        del node_name
         cycle = state.find(self.name, DeviceCycle)
         if cycle is None:
             return status.SUCCESS
         try:
-            await self._binding.bind_claims(cycle, pod)
+            await self._binding.bind_claims(cycle, pod, node_name)
         except claim_binding.ClaimBindingError as error:
             return status.Status(status.Code.ERROR, (str(error),), self.name)
         return status.SUCCESS
