@@ -73,7 +73,6 @@ SETS: Final = (
         r"DRA\] control plane",
         least_passed=20,
         processes=4,
-        missing="dynamic resource allocation",
     ),
     E2eSet(
         "groups",
