@@ -43,12 +43,14 @@ class ClaimServer:
 
     Attributes:
         writes: what has been written.
+        events: what has been told about pods.
         tasks: writes that nobody waits for; they have to be run.
         show: is called with a claim that was created.
     """
 
     def __init__(self, cluster: Manifest) -> None:
         self.writes: list[Manifest] = []
+        self.events: list[Manifest] = []
         self.tasks: list[Coroutine[Any, Any, None]] = []
         self.show: Callable[[device_objects.ResourceClaim], None] = _ignore
         self._given = {
@@ -71,6 +73,12 @@ class ClaimServer:
         self.tasks.clear()
         taken, self.writes = self.writes, []
         return taken
+
+    def tell(self, pod: pod_shape.PodInfo, reason: str, action: str, note: str) -> None:
+        """Record a normal event about a pod."""
+        del pod
+        made = {"type": "Normal", "reason": reason, "action": action, "note": note}
+        self.events.append(made)
 
     async def read(self, claim: device_objects.ResourceClaim) -> device_objects.ResourceClaim:
         """Return the newest version of a claim."""
@@ -169,6 +177,7 @@ def answer(cluster: Manifest, make_decider: MakeDecider) -> Iterator[Manifest]:
         handles.Handle,
         claim_writer=server,
         start_task=server.tasks.append,
+        tell=server.tell,
         clock=clocks.ManualClock(NOW),
         sleep=_skip_time,
     )
@@ -247,9 +256,10 @@ class _PodBinding:
             refusal = asyncio.run(points.pre_bind(result.state, self._pod, node))
             if not refusal.is_success:
                 refusal = status.error("", f'running PreBind plugin "{refusal.plugin}"', refusal)
-        writes = self._server.take_writes()
+        writes, told = self._server.take_writes(), self._server.events[:]
+        self._server.events.clear()
         points.unreserve(result.state, self._pod, node)
-        made = {"writes": writes, "unreserved": self._server.take_writes()}
+        made = {"writes": writes, "events": told, "unreserved": self._server.take_writes()}
         self._server.reset()
         return made | ({} if refusal.is_skip else _refusal(refusal))
 

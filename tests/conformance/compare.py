@@ -178,7 +178,7 @@ def _bind(pod: str, ours: Manifest, theirs: Manifest) -> Iterator[Difference]:
 
 def _parts(what: str, where: str, ours: Manifest, theirs: Manifest) -> Iterator[Difference]:
     """Yield the parts of an answer that differ; what is empty is as good as absent."""
-    for part in sorted((ours.keys() | theirs.keys()) - {"events"}):
+    for part in sorted(ours.keys() | theirs.keys()):
         one, other = _filled(ours.get(part)), _filled(theirs.get(part))
         if one != other:
             yield Difference(f"{what} {part}", where, one, other)
