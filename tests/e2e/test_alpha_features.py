@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from policysched.plugins import pod_groups
-from policysched.plugins.dynamic_resources import dynamic_resources
 from tests.e2e.scenes import scheduler_process
 from tests.realcluster import control_plane as control_planes
 from tests.realcluster import manifests
@@ -27,7 +26,6 @@ FLAGS = (
 ALWAYS = {"key": "sla", "operator": "Exists"}
 ABOVE = {"key": "sla", "operator": "Gt", "value": "950", "effect": "NoSchedule"}
 BELOW = {"key": "sla", "operator": "Lt", "value": "900", "effect": "NoSchedule"}
-CLAIM = {"name": "gpu", "resourceClaimName": "gpu-0"}
 
 
 def _pod(name: str, **spec: Any) -> dict[str, Any]:
@@ -48,16 +46,14 @@ def _told(client: api_client.ApiClient, name: str) -> str:
 
 
 def test_alpha_features_and_what_waits(tmp_path: pathlib.Path) -> None:
-    """Numbers in tolerations are compared; pods with claims and of groups wait and say why."""
+    """Numbers in tolerations are compared; pods of groups wait and say why."""
     waiting = {
         "poor-enough": "4 node(s) had untolerated taint(s)",
-        "claims": dynamic_resources.REASON,
         "grouped": pod_groups.REASON,
     }
     pods = [
         _pod("well-served", tolerations=[ABOVE]),
         _pod("poor-enough", tolerations=[BELOW]),
-        _pod("claims", tolerations=[ALWAYS], resourceClaims=[CLAIM]),
         _pod("grouped", tolerations=[ALWAYS], schedulingGroup={"podGroupName": "team"}),
     ]
     with control_planes.ControlPlane(tmp_path / "control-plane", flags=FLAGS) as plane:

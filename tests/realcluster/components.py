@@ -1,10 +1,10 @@
 """Builds the real components that tests and benchmarks run against, once, and finds them again.
 
-etcd, kube-apiserver, kube-scheduler, kubectl, helm, prometheus, promtool, karmada-scheduler and
-its estimator are Go programs. The go.mod files under tests/components pin them and everything they
-are made of; several, because their Kubernetes libraries differ. The project's own Go programs, the
-oracles of tests/conformance, tests/cel, tests/devices and tests/karmada, have their go.mod beside
-their source.
+etcd, kube-apiserver, kube-controller-manager, kube-scheduler, kubectl, helm, prometheus, promtool,
+karmada-scheduler and its estimator are Go programs. The go.mod files under tests/components pin
+them and everything they are made of; several, because their Kubernetes libraries differ. The
+project's own Go programs, the oracles of tests/conformance, tests/cel, tests/devices and
+tests/karmada, have their go.mod beside their source.
 `python -m tests.realcluster.components` builds all of them but Kubernetes' e2e suite, which
 `make kubernetes-e2e` builds.
 
@@ -117,6 +117,7 @@ KUBERNETES = Module(
     programs={
         "etcd": "go.etcd.io/etcd/server/v3",
         "kube-apiserver": "k8s.io/kubernetes/cmd/kube-apiserver",
+        "kube-controller-manager": "k8s.io/kubernetes/cmd/kube-controller-manager",
         "kube-scheduler": "k8s.io/kubernetes/cmd/kube-scheduler",
         "kubectl": "k8s.io/kubernetes/cmd/kubectl",
     },
@@ -177,7 +178,6 @@ KUBERNETES_E2E = Module(
         "e2e.test": "k8s.io/kubernetes/test/e2e",
         "fakekubelet": "policysched.test/components/kubernetes-e2e/fakekubelet",
         "ginkgo": "github.com/onsi/ginkgo/v2/ginkgo",
-        "kube-controller-manager": "k8s.io/kubernetes/cmd/kube-controller-manager",
     },
     linker_flags=f"{_STRIP} {_KUBERNETES_VERSION_FLAGS}",
     is_on_request=True,

@@ -37,10 +37,14 @@ THROUGHPUT_FLAGS = (
 # There is none that makes service accounts or untaints nodes.
 _WITHOUT_CONTROLLER_MANAGER = "--disable-admission-plugins=ServiceAccount,TaintNodesByCondition"
 _RBAC = "/apis/rbac.authorization.k8s.io/v1"
-_STORAGE = (
+_OTHERS = (
     "/api/v1/persistentvolumeclaims",
     "/api/v1/persistentvolumes",
     "/apis/policy/v1/poddisruptionbudgets",
+    "/apis/resource.k8s.io/v1/deviceclasses",
+    "/apis/resource.k8s.io/v1/resourceclaims",
+    "/apis/resource.k8s.io/v1/resourceclaimtemplates",
+    "/apis/resource.k8s.io/v1/resourceslices",
     "/apis/storage.k8s.io/v1/csidrivers",
     "/apis/storage.k8s.io/v1/csinodes",
     "/apis/storage.k8s.io/v1/csistoragecapacities",
@@ -201,7 +205,10 @@ class ControlPlane:
         self.client.create(f"{_RBAC}/clusterrolebindings", binding)
 
     def clear(self) -> None:
-        """Delete all nodes, pods, events, storage objects and budgets, and what `grant` gave."""
+        """Delete all nodes, pods, events, and what `grant` gave.
+
+        Storage objects, objects about devices and budgets are deleted, too.
+        """
         for kind in ("pods", "events"):
             namespaces = {
                 one["metadata"]["namespace"] for one in self.client.items(f"/api/v1/{kind}")
@@ -209,21 +216,28 @@ class ControlPlane:
             for namespace in namespaces:
                 self.client.delete(f"/api/v1/namespaces/{namespace}/{kind}")
         self.client.delete("/api/v1/nodes")
-        for collection in _STORAGE:
-            self._clear_storage(collection)
+        for collection in _OTHERS:
+            self._clear_collection(collection)
         for kind in ("clusterrolebindings", "clusterroles"):
             for granted in self.client.items(f"{_RBAC}/{kind}", labelSelector="test=granted"):
                 self.client.delete(f"{_RBAC}/{kind}/{granted['metadata']['name']}")
 
-    def _clear_storage(self, collection: str) -> None:
-        """Delete all objects of a collection; no controller is there to take finalizers off."""
+    def _clear_collection(self, collection: str) -> None:
+        """Delete all objects of a collection, whose finalizers no controller removes.
+
+        A controller that is there may be faster.
+        """
         group, kind = collection.rsplit("/", 1)
         for item in self.client.items(collection):
             meta = item["metadata"]
             folder = f"namespaces/{meta['namespace']}/{kind}" if "namespace" in meta else kind
             path = f"{group}/{folder}/{meta['name']}"
-            self.client.patch(path, {"metadata": {"finalizers": None}})
-            self.client.delete(path)
+            try:
+                self.client.patch(path, {"metadata": {"finalizers": None}})
+                self.client.delete(path)
+            except api_client.ApiError as error:
+                if error.reason != "NotFound":
+                    raise
 
     def _is_ready(self) -> bool:
         if not self.ca_file.exists():

@@ -6,7 +6,6 @@ godebug default=go1.26
 
 tool (
 	github.com/onsi/ginkgo/v2/ginkgo
-	k8s.io/kubernetes/cmd/kube-controller-manager
 	k8s.io/kubernetes/test/e2e
 )
 
