@@ -122,13 +122,15 @@ def reserve_claim(
 ) -> device_objects.ResourceClaim:
     """Return the claim with an allocation, reserved for a pod.
 
-    The allocation gets `timestamp` unless it has one already.
+    An allocation that is new gets `timestamp`. One that the claim already has stays as it is,
+    because the API server permits no change to it. kube-scheduler adds a missing timestamp, and is
+    refused each time.
     """
     meta = pod.pod.metadata
     reservation = device_objects.ResourceClaimConsumerReference(
         resource="pods", name=meta.name, uid=meta.uid
     )
-    if allocation.allocation_timestamp is None:
+    if claim.allocation is None:
         allocation = msgspec.structs.replace(allocation, allocation_timestamp=timestamp)
     status = msgspec.structs.replace(
         claim.status,
