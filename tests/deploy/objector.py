@@ -38,6 +38,7 @@ WRITES = (
     ("pods/status", "UPDATE"),
     ("persistentvolumes", "UPDATE"),
     ("persistentvolumeclaims", "UPDATE"),
+    ("resourceclaims/status", "UPDATE"),
 )
 
 
@@ -54,7 +55,7 @@ class Objector:
         user: str,
         writes: Sequence[tuple[str, str]] = WRITES,
         *,
-        group_version: tuple[str, str] = ("", "v1"),
+        group_version: tuple[str, str] = ("*", "v1"),
         status_for: StatusFor | None = None,
     ) -> None:
         """Prepare.
@@ -63,7 +64,7 @@ class Objector:
             client: of somebody who may tell the API server of webhooks.
             user: whose writes may be refused.
             writes: resources with subresource, and operations.
-            group_version: what these are of.
+            group_version: what these are of, `*` for all.
             status_for: returns with what an AdmissionRequest is refused, None where it is not; None
                 for CONFLICT the first time.
         """

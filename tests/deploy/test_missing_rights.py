@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.deploy import installed, rights, tour
+from tests.e2e.scenes import claimed_devices
 from tests.realcluster import manifests
 
 if TYPE_CHECKING:
@@ -61,6 +62,27 @@ def test_a_right_that_is_taken_away_is_missed(
             scheduler.wait_until(lambda: "nodeName" in client.pod(namespace, "fits")["spec"])
         else:
             assert "nodeName" not in client.pod(namespace, "fits")["spec"]
+
+
+def test_a_right_that_is_checked_while_a_claim_is_written(
+    plane: control_planes.ControlPlane, tmp_path: pathlib.Path
+) -> None:
+    """Pods with claims wait, and are told which right is missing; others are bound."""
+    namespace = "without-bindings-of-claims"
+    plane.client.create_namespace(namespace)
+    plane.client.create_nodes([manifests.node(tour.NODE)])
+    devices = claimed_devices.ClaimedDevices(plane.client, namespace)
+    devices.publish(tour.NODE, ["gpu"])
+    devices.create_claim("device")
+    ours = installed.Installed(plane, tmp_path, {"leaderElection": {}})
+    right = rights.Right("patch", "resource.k8s.io", "resourceclaims/binding")
+    needed = 'requires resource="resourceclaims/binding"'
+    with _without(plane, right), ours.scheduler as scheduler:
+        devices.create_pods(["with-claim"], "device")
+        scheduler.wait_until(lambda: any(needed in each for each in devices.messages("with-claim")))
+        plane.client.create_pods(namespace, [manifests.pod("plain", scheduler_name="policysched")])
+        scheduler.wait_until(lambda: "plain" in devices.nodes_of(["plain", "with-claim"]))
+        assert "with-claim" not in devices.nodes_of(["with-claim"])
 
 
 @contextlib.contextmanager

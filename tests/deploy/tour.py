@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tests.e2e.scenes import volume_controllers
+from tests.e2e.scenes import claimed_devices, volume_controllers
 from tests.realcluster import manifests
 
 if TYPE_CHECKING:
@@ -38,12 +38,14 @@ class Tour:
         self._namespace = namespace
         self._scheduler = scheduler
         self._volumes = volume_controllers.Volumes(client, namespace)
+        self._devices = claimed_devices.ClaimedDevices(client, namespace)
 
     def take(self) -> None:
         """Do everything once."""
         self.prepare()
         self.bind()
         self.bind_volumes()
+        self.allocate_devices()
         self.reject()
         self.preempt()
         self.reload()
@@ -89,6 +91,15 @@ class Tour:
         self._volumes.provision("with-made")
         self._wait_bound("with-disk")
         self._wait_bound("with-made")
+
+    def allocate_devices(self) -> None:
+        """A claim gets a device, and is reserved for two pods."""
+        self._devices.publish(NODE, ["gpu"])
+        self._devices.create_claim("device")
+        for name in ("first-user", "second-user"):
+            self._devices.create_pods([name], "device")
+            self._wait_bound(name)
+        assert self._devices.devices_of_pods().keys() == {"first-user", "second-user"}
 
     def reject(self) -> None:
         """A pod that fits nowhere is told so, and again when the end of another does not help.
