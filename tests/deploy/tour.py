@@ -43,6 +43,7 @@ class Tour:
     def take(self) -> None:
         """Do everything once."""
         self.prepare()
+        self.request_devices()
         self.bind()
         self.bind_volumes()
         self.allocate_devices()
@@ -57,6 +58,16 @@ class Tour:
         self._volumes.create_class(_MADE)
         body = {"metadata": {"name": "high"}, "value": 1000}
         self._client.create("/apis/scheduling.k8s.io/v1/priorityclasses", body)
+
+    def request_devices(self) -> None:
+        """A claim is created for a pod, deleted as its first binding fails, and created anew."""
+        self._devices.publish(NODE, ["gpu", "other-gpu"])
+        requests = {f"deviceclass.resource.kubernetes.io/{claimed_devices.CLASS}": "1"}
+        pod = manifests.pod("requests-device", scheduler_name="policysched", requests=requests)
+        self._client.create_pods(self._namespace, [pod])
+        self._wait_bound("requests-device")
+        created = self._pod("requests-device")["status"]["extendedResourceClaimStatus"]
+        assert self._devices.claim_names() == [created["resourceClaimName"]]
 
     def reload(self) -> None:
         """New policies are used, broken ones refused, and the ConfigMap tells of both."""
@@ -94,12 +105,12 @@ class Tour:
 
     def allocate_devices(self) -> None:
         """A claim gets a device, and is reserved for two pods."""
-        self._devices.publish(NODE, ["gpu"])
         self._devices.create_claim("device")
         for name in ("first-user", "second-user"):
             self._devices.create_pods([name], "device")
             self._wait_bound(name)
-        assert self._devices.devices_of_pods().keys() == {"first-user", "second-user"}
+        owned = self._devices.devices_of_pods()
+        assert owned["first-user"] == owned["second-user"] != owned["requests-device"]
 
     def reject(self) -> None:
         """A pod that fits nowhere is told so, and again when the end of another does not help.
