@@ -83,7 +83,7 @@ class NodePools:
             of_node = pools.select_slices(self._known, node)
         except node_selection.NodeSelectionError as error:
             return self._add_set(str(error), PoolSet(error=str(error)))
-        key = tuple(_list_identities(of_node, node))
+        key = tuple(_list_identities(self._known, of_node, node))
         number = self._numbers.get(key)
         if number is None:
             number = self._add_set(key, PoolSet(tuple(pools.make_pools(self._known, of_node))))
@@ -98,9 +98,13 @@ class NodePools:
         return number
 
 
-def _list_identities(of_node: pools.NodeSlices, node: objects.Node) -> Iterator[Hashable]:
-    """Yield what distinguishes the pools of a node from those of others."""
-    for members in of_node.values():
+def _list_identities(
+    known: slices.ResourceSlices, of_node: pools.NodeSlices, node: objects.Node
+) -> Iterator[Hashable]:
+    """Yield what distinguishes the pools of a node from those of others, and from earlier ones."""
+    for pool, members in of_node.items():
+        if not pools.is_complete(members):
+            yield frozenset(known.list_pool(pool))
         for each in members:
             yield each
             if not each.nodes.is_set:

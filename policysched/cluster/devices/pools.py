@@ -94,6 +94,11 @@ def make_pools(known: slices.ResourceSlices, of_node: NodeSlices) -> list[NodePo
     )
 
 
+def is_complete(members: Sequence[IndexedSlice]) -> bool:
+    """Return whether a pool has no slices but those for a node; else, the others count, too."""
+    return len(members) == members[0].slice_count
+
+
 def _is_relevant(each: IndexedSlice, node: objects.Node) -> bool:
     """Return whether a slice is for the node; counters are for all nodes."""
     try:
@@ -127,7 +132,7 @@ def _make_pool(
     If the slices for this node are as many as the pool has, no other slices are looked at. A newer
     generation without slices for this node is not noticed then.
     """
-    if len(members) == members[0].slice_count:
+    if is_complete(members):
         return _build_pool(pool, members, ())
     generation = members[0].generation
     of_pool = known.list_pool(pool)

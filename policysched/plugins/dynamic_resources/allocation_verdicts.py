@@ -67,13 +67,14 @@ class KindVerdicts:
             self._epoch, self._class_generation = of_now
             self.verdicts = np.zeros(0, np.int8)
             self.scores = np.zeros(0, np.int64)
-        elif changed:
-            self.verdicts[list(pools.list_sets_with(set(changed)))] = AllocationVerdict.UNKNOWN
+            changed = []
         missing = len(pools.sets) - len(self.verdicts)
         if missing:
             unknown = np.full(missing, AllocationVerdict.UNKNOWN, np.int8)
             self.verdicts = np.concatenate([self.verdicts, unknown])
             self.scores = np.concatenate([self.scores, np.zeros(missing, np.int64)])
+        if changed:
+            self.verdicts[list(pools.list_sets_with(set(changed)))] = AllocationVerdict.UNKNOWN
 
     def complete(
         self,

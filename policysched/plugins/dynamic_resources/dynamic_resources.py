@@ -220,7 +220,8 @@ class DynamicResources:
         kept = self._find_verdicts(cycle, variant, rows)
         sets = np.full(len(nodes), -1, np.intp)
         sets[asked] = self._pools.set_of_row[rows]
-        verdicts = np.where(asked, kept.verdicts[sets], AllocationVerdict.FITS)
+        verdicts = np.full(len(nodes), AllocationVerdict.FITS, np.int8)
+        verdicts[asked] = kept.verdicts[sets[asked]]
         for verdict, reason in (
             (AllocationVerdict.NO_DEVICES, NO_DEVICES),
             (AllocationVerdict.INVALID_POOLS, INVALID_POOLS),
