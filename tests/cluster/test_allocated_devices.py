@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from policysched.cluster.devices import allocated_devices
-from policysched.cluster.devices.slice_devices import DeviceId
+from policysched.cluster.devices.slice_devices import DeviceId, PoolId
 from policysched.cluster.objects import device_objects
 from tests.device_builders import DRIVER, make_claim, make_result
 
@@ -67,3 +67,24 @@ def test_shares_add_up() -> None:
     known.set("one", None)
     assert use.consumed == {"memory": 0, "slots": 0}
     assert (use.shares, use.measured_shares) == (1, 0)
+
+
+def test_pools_of_changed_devices_are_logged() -> None:
+    """Of the devices before and of those after; nothing is logged if they stay."""
+    known = allocated_devices.AllocatedDevices()
+    start = known.changes.generation
+    known.set("one", _allocate(make_result("a"), make_result("a", pool="other")))
+    assert known.changes.list_changes_since(start) == [
+        PoolId(DRIVER, "pool"),
+        PoolId(DRIVER, "other"),
+    ]
+    start = known.changes.generation
+    known.set("one", _allocate(make_result("a"), make_result("a", pool="other")))
+    known.set("two", _allocate(make_result("a", adminAccess=True)))
+    assert known.changes.list_changes_since(start) == []
+    known.set("one", _allocate(make_result("a", pool="third")))
+    assert known.changes.list_changes_since(start) == [
+        PoolId(DRIVER, "pool"),
+        PoolId(DRIVER, "other"),
+        PoolId(DRIVER, "third"),
+    ]
