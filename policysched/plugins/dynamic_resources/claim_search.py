@@ -15,7 +15,7 @@ from policysched.plugins.dynamic_resources import allocation_errors, allocator, 
 MAX_ALTERNATIVES = 8
 """`FirstAvailableDeviceRequestMaxSize` of the API; the first alternative scores as much."""
 
-_encoder = msgspec.msgpack.Encoder(order="deterministic")
+_encoder = msgspec.json.Encoder(order="deterministic")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -50,7 +50,8 @@ class ClaimSearch:
         self._claims = claims
         self._devices = devices
         self._settings = settings
-        self.kind: Hashable = _encoder.encode([claim.spec for claim in claims])
+        requested = [(each.spec.devices.requests, each.spec.devices.constraints) for each in claims]
+        self.kind: Hashable = _encoder.encode(requested)
 
     def allocate(
         self, node: objects.Node, pools: node_pools.PoolSet

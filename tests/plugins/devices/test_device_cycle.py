@@ -199,6 +199,14 @@ def test_all_claims_of_a_pod_get_devices_or_none() -> None:
     assert world.start(make_pod("r", "e")).filter() == {"n1": NO_DEVICES, "n2": ""}
 
 
+def test_parameters_for_drivers_do_not_matter() -> None:
+    """Not even numbers that no machine word holds."""
+    parameters = {"opaque": {"driver": "gpu.example.com", "parameters": {"large": 10**30}}}
+    claim = make_claim("c", [make_request("r")], config=[parameters])
+    world = make_world(make_slice("s", "a"), claims=[claim])
+    assert world.start(make_pod("p", "c")).filter() == {"n1": "", "n2": NO_DEVICES}
+
+
 def test_an_error_of_a_node_names_it_or_the_claim() -> None:
     """A selector that cannot be evaluated for a device of a node is an error there only."""
     selector = {"cel": {"expression": "device.attributes['gpu.example.com'].size > 1"}}
