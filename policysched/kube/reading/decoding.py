@@ -5,6 +5,7 @@ not use (above all managedFields). Only if that fails is each object decoded sep
 
     null in place of a list or string     means absent, as in Go (nodes report `"names": null`)
     an object that does not fit its type  is logged and skipped
+    values that are nested too deeply     are cut
     text that is not JSON                 is an UndecodableAnswerError: the stream is unusable
 """
 
@@ -18,6 +19,7 @@ import msgspec
 
 from policysched.cluster.objects import objects, wire
 from policysched.kube import errors
+from policysched.kube.reading import deep_values
 
 _logger = logging.getLogger(__name__)
 
@@ -163,13 +165,19 @@ class Decoder(Generic[T]):
             if not line.strip():
                 continue
             try:
-                yield self._event_decoder.decode(line)
-            except msgspec.ValidationError as error:
-                yield self._decode_event_without_nulls(line, error)
-            except wire.UNREADABLE as error:
-                raise errors.UndecodableAnswerError(
-                    f"the watch stream is not JSON: {error}"
-                ) from error
+                yield self._decode_event(line)
+            except RecursionError:
+                yield self._decode_event(deep_values.cut_deep_values(line))
+
+    def _decode_event(self, line: bytes) -> Event[T]:
+        try:
+            return self._event_decoder.decode(line)
+        except RecursionError:
+            raise
+        except msgspec.ValidationError as error:
+            return self._decode_event_without_nulls(line, error)
+        except wire.UNREADABLE as error:
+            raise errors.UndecodableAnswerError(f"the watch stream is not JSON: {error}") from error
 
     def _decode_event_without_nulls(self, line: bytes, error: msgspec.ValidationError) -> Event[T]:
         """Decode an event without its nulls; if that fails, return a bookmark with its version."""
@@ -202,7 +210,7 @@ class Decoder(Generic[T]):
         """Decode each object separately, after the fast path has failed."""
         kind = self._kind.__name__
         try:
-            page = msgspec.json.decode(body, type=_RawListPage)
+            page = _decode_raw_page(body)
         except wire.UNREADABLE as error:
             raise errors.UndecodableAnswerError(
                 f"the answer is not a list of {kind}: {error}"
@@ -224,6 +232,13 @@ class Decoder(Generic[T]):
             return None
 
 
+def _decode_raw_page(body: bytes) -> _RawListPage:
+    try:
+        return msgspec.json.decode(body, type=_RawListPage)
+    except RecursionError:
+        return msgspec.json.decode(deep_values.cut_deep_values(body), type=_RawListPage)
+
+
 def decode_single_object(body: bytes, kind: type[T]) -> T:
     """Decode one object.
 
@@ -232,6 +247,8 @@ def decode_single_object(body: bytes, kind: type[T]) -> T:
     """
     try:
         return msgspec.json.decode(body, type=kind)
+    except RecursionError:
+        body = deep_values.cut_deep_values(body)
     except wire.UNREADABLE:
         pass
     try:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from policysched.cluster.objects import objects
 from policysched.kube import errors
-from policysched.kube.reading import decoding, resources
+from policysched.kube.reading import decoding, deep_values, resources
 from tests.kube import fake_server
 from tests.kube.fake_server import line
 
@@ -226,3 +226,58 @@ def test_managed_fields_are_not_kept() -> None:
     (event,) = pod_events(line("ADDED", POD))
     assert isinstance(event, decoding.Added)
     assert b"kubectl" not in msgspec.json.encode(event)
+
+
+# --- deep nesting --------------------------------------------------------------------------------
+
+LEVELS = 5000
+"""More than the recursion limit, and as many as the API server accepts in parameters."""
+SENTINEL = '"deep"'
+
+
+def make_deep(item: object) -> bytes:
+    """Return an object as JSON, with deep nesting in place of `deep`."""
+    return json.dumps(item).replace(SENTINEL, "[" * LEVELS + "]" * LEVELS).encode()
+
+
+def make_deep_pod(name: str) -> bytes:
+    """Return a pod as any author of pods can create it."""
+    fields = [{"manager": "m", "fieldsV1": {"f:spec": "deep"}}]
+    metadata = {"name": name, "namespace": "default", "uid": name, "managedFields": fields}
+    return make_deep({**POD, "metadata": metadata})
+
+
+def test_deep_nesting_hides_no_object() -> None:
+    """Neither in lists nor in watches, and not those beside it."""
+    decoder = decoding.Decoder(objects.Pod)
+    plain = json.dumps(POD).encode()
+    page = b'{"metadata":{"resourceVersion":"9"},"items":[%s,%s]}' % (make_deep_pod("b"), plain)
+    assert [pod.metadata.name for pod in decoder.decode_page(page).items] == ["b", "a"]
+    lines = b"".join(
+        b'{"type":"ADDED","object":%s}\n' % pod for pod in (plain, make_deep_pod("b"), plain)
+    )
+    events = list(decoder.decode_events(lines))
+    assert [event.object.metadata.name for event in events] == ["a", "b", "a"]  # type: ignore[union-attr]  # they are pods
+    assert decoding.decode_single_object(make_deep_pod("b"), objects.Pod).metadata.name == "b"
+    assert decoder.skipped == 0
+
+
+def test_deep_text_that_is_not_json_is_refused() -> None:
+    """A cut does not repair anything."""
+    decoder = decoding.Decoder(objects.Pod)
+    with pytest.raises(errors.UndecodableAnswerError):
+        decoder.decode_page(b"[" * LEVELS)
+    with pytest.raises(errors.UndecodableAnswerError):
+        list(decoder.decode_events(b"[" * LEVELS + b"\n"))
+
+
+@given(
+    st.recursive(
+        st.one_of(st.none(), st.booleans(), st.integers(), st.text('[]{}\\"a/')),
+        lambda inner: st.one_of(st.lists(inner), st.dictionaries(st.text('[]{}\\"a'), inner)),
+    )
+)
+def test_what_is_not_deep_stays(value: object) -> None:
+    """Whatever brackets its texts contain."""
+    text = json.dumps(value).encode()
+    assert deep_values.cut_deep_values(text) == text
