@@ -45,6 +45,34 @@ POD = {
         "volumes": [{"name": "v", "persistentVolumeClaim": {"claimName": "data"}}],
     },
 }
+RESULT = {"driver": "d", "pool": "p", "device": "a", "shareID": "s", "consumedCapacity": {"m": "x"}}
+RESOURCE_CLAIM = {
+    "apiVersion": "resource.k8s.io/v1",
+    "kind": "ResourceClaim",
+    "metadata": {"name": "gpu", "namespace": "prod"},
+    "spec": {},
+}
+DEVICE_CLASS = {
+    "apiVersion": "resource.k8s.io/v1",
+    "kind": "DeviceClass",
+    "metadata": {"name": "gpu"},
+    "spec": {},
+}
+RESOURCE_SLICE = {
+    "apiVersion": "resource.k8s.io/v1",
+    "kind": "ResourceSlice",
+    "metadata": {"name": "s"},
+    "spec": {
+        "driver": "d",
+        "pool": {"name": "p", "generation": 1, "resourceSliceCount": 1},
+        "devices": [{"name": "a", "capacity": {"m": {"value": "1Gi"}}}],
+    },
+}
+
+
+def _with_device(**fields: Any) -> dict[str, Any]:
+    device = {"name": "a", **fields}
+    return {**RESOURCE_SLICE, "spec": {**RESOURCE_SLICE["spec"], "devices": [device]}}  # type: ignore[dict-item]  # it is a dict
 
 
 def _fill(*items: dict[str, Any]) -> offline_cluster.OfflineCluster:
@@ -104,6 +132,33 @@ def test_budgets_are_in_the_cache() -> None:
             "`1G1` is not a quantity such as `500m`, `2` or `1Gi`",
             id="maximum-of-a-capacity",
         ),
+        pytest.param(
+            [RESOURCE_CLAIM, RESOURCE_CLAIM],
+            "f: the ResourceClaim `prod/gpu` appears twice",
+            id="claim",
+        ),
+        pytest.param(
+            [RESOURCE_SLICE, RESOURCE_SLICE], "f: the ResourceSlice `s` appears twice", id="slice"
+        ),
+        pytest.param(
+            [DEVICE_CLASS, DEVICE_CLASS], "f: the DeviceClass `gpu` appears twice", id="class"
+        ),
+        pytest.param(
+            [_with_device(capacity={"m": {"value": "big"}})],
+            "f: ResourceSlice s: `big` is not a quantity such as `500m`, `2` or `1Gi`",
+            id="capacity-of-a-device",
+        ),
+        pytest.param(
+            [{**RESOURCE_CLAIM, "status": {"allocation": {"devices": {"results": [RESULT]}}}}],
+            "f: ResourceClaim prod/gpu: `x` is not a quantity such as `500m`, `2` or `1Gi`",
+            id="capacity-that-a-claim-consumes",
+        ),
+        pytest.param(
+            [_with_device(attributes={"x": 1})],
+            "f: items[0] (ResourceSlice s): spec.devices[0].attributes[...]:"
+            " expected `object`, got `int`",
+            id="attribute-without-a-type",
+        ),
     ],
 )
 def test_what_an_api_server_would_refuse_is_an_error(
@@ -113,6 +168,15 @@ def test_what_an_api_server_would_refuse_is_an_error(
     with pytest.raises(errors.InputError) as caught:
         _fill(*items)
     assert str(caught.value) == message
+
+
+def test_devices_are_where_plugins_look() -> None:
+    """Slices, classes and claims; claims of the same name in two namespaces are two."""
+    other = _elsewhere(RESOURCE_CLAIM)
+    devices = _fill(RESOURCE_CLAIM, other, RESOURCE_SLICE, DEVICE_CLASS).cache.devices
+    assert {each.full_name for each in devices.claims} == {"prod/gpu", "other/gpu"}
+    assert devices.slices.get("s") is not None
+    assert devices.classes.get("gpu") is not None
 
 
 def test_every_kind_of_storage_is_known() -> None:
