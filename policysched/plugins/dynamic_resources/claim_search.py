@@ -50,6 +50,7 @@ class ClaimSearch:
         self._claims = claims
         self._devices = devices
         self._settings = settings
+        self._timeout: allocation_errors.AllocationError | None = None
         requested = [(each.spec.devices.requests, each.spec.devices.constraints) for each in claims]
         self.kind: Hashable = _encoder.encode(requested)
 
@@ -62,6 +63,8 @@ class ClaimSearch:
             AllocationError: a claim, a class or a slice cannot be processed, on whichever node.
             InvalidPoolsError: the node lacks devices, but has pools that are invalid.
         """
+        if self._timeout is not None:
+            raise self._timeout
         if pools.error:
             raise allocation_errors.AllocationError(f"gather pool information: {pools.error}")
         seconds = self._settings.timeout_seconds
@@ -73,8 +76,10 @@ class ClaimSearch:
         try:
             return own.allocate(node, pools.pools, self._claims)
         except allocation_errors.AllocationTimeoutError:
+            # This ends the attempt. Searches on the other nodes would only delay all other pods.
             text = f"node {node.name}: timed out trying to allocate devices"
-            raise allocation_errors.AllocationError(text) from None
+            self._timeout = allocation_errors.AllocationError(text)
+            raise self._timeout from None
 
     def score(self, allocations: Sequence[device_objects.AllocationResult]) -> int:
         """Return the sum of `score_alternatives` of the claims with these allocations."""

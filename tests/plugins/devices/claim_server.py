@@ -257,9 +257,10 @@ def make_world(
     *slices: device_objects.ResourceSlice,
     claims: Iterable[Claim] = (),
     node_names: Iterable[str] = ("n1", "n2"),
+    clock: clocks.ManualClock | None = None,
 ) -> DeviceWorld:
     """Return a world with the class `any`, and claims that the watch has shown."""
-    clock = clocks.ManualClock(builders.EPOCH)
+    clock = clock or clocks.ManualClock(builders.EPOCH)
     cluster = builders.make_cache([builders.make_node(name) for name in node_names], clock=clock)
     server = ClaimServer()
     tasks: list[Coroutine[Any, Any, None]] = []

@@ -144,6 +144,9 @@ class ChangingCluster:
                 found.append((before.code, before.reasons))
                 continue
             answers = plugin.filter(state, pod, snap.view_all_rows())
+            if any("timed out" in reason for each in answers.statuses for reason in each.reasons):
+                found.append("timed out")  # which node did, depends on what was kept
+                continue
             passing = snap.view_rows(np.flatnonzero((answers.ids == 0) & snap.is_alive))
             scores = plugin.score(state, pod, passing).tolist() if len(passing) else []
             found.append((asking.alive(snap, asking.answers(answers)), scores))
