@@ -5,16 +5,15 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 import orjson
 
+from tests.e2e.checker import device_owners
 from tests.e2e.scenes import claimed_devices
 from tests.realcluster import api_client
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     import urllib3
 
 _CLAIMS = f"{claimed_devices.API}/resourceclaims"
@@ -25,16 +24,13 @@ class DeviceWatch:
     """Follows every version of every claim in a thread of its own.
 
     Attributes:
-        conflicts: a text for each version of a claim with a device that another claim had.
-        allocations: how often a claim got devices.
+        owners: what it has found.
     """
 
     def __init__(self, client: api_client.ApiClient) -> None:
         """Watch the claims of all namespaces from now on."""
         self._client = client
-        self.conflicts: list[str] = []
-        self.allocations = 0
-        self._devices: dict[str, frozenset[str]] = {}
+        self.owners = device_owners.DeviceOwners()
         self._stream: urllib3.BaseHTTPResponse | None = None
         self._thread = threading.Thread(target=self._run, daemon=True)
 
@@ -42,7 +38,7 @@ class DeviceWatch:
         """Begin to watch."""
         listed = self._client.get(_CLAIMS)
         for claim in listed["items"]:
-            self._take("ADDED", claim)
+            self.owners.take("ADDED", claim)
         version = listed["metadata"]["resourceVersion"]
         self._stream = self._client.open(_CLAIMS, watch="1", resourceVersion=version)
         self._thread.start()
@@ -61,9 +57,7 @@ class DeviceWatch:
 
     def _catch_up(self) -> None:
         deadline = time.monotonic() + _LIMIT_SECONDS
-        while self._devices != {
-            _uid(claim): _list_devices(claim) for claim in self._client.items(_CLAIMS)
-        }:
+        while not self.owners.has_newest(self._client.items(_CLAIMS)):
             assert time.monotonic() < deadline, "the watch of claims has fallen behind"
             time.sleep(0.05)
 
@@ -75,35 +69,6 @@ class DeviceWatch:
                 *lines, rest = (rest + chunk).split(b"\n")
                 for line in filter(None, lines):
                     change = orjson.loads(line)
-                    self._take(change["type"], change["object"])
-
-    def _take(self, kind: str, claim: Mapping[str, Any]) -> None:
-        if kind == "ERROR":
-            self.conflicts.append(f"the watch ended: {claim}")
-            return
-        before = self._devices.pop(_uid(claim), frozenset())
-        if kind == "DELETED":
-            return
-        devices = _list_devices(claim)
-        self.allocations += bool(devices and not before)
-        if before and devices and before != devices:
-            self.conflicts.append(f"{_describe(claim)}: other devices without deallocation")
-        for other, others in self._devices.items():
-            if shared := devices & others:
-                self.conflicts.append(f"{_describe(claim)} and {other} have {sorted(shared)}")
-        self._devices[_uid(claim)] = devices
-
-
-def _list_devices(claim: Mapping[str, Any]) -> frozenset[str]:
-    allocation = claim.get("status", {}).get("allocation") or {}
-    results = allocation.get("devices", {}).get("results", [])
-    return frozenset(f"{one['driver']}/{one['pool']}/{one['device']}" for one in results)
-
-
-def _uid(claim: Mapping[str, Any]) -> str:
-    return str(claim["metadata"]["uid"])
-
-
-def _describe(claim: Mapping[str, Any]) -> str:
-    meta = claim["metadata"]
-    return f"{meta['namespace']}/{meta['name']} in version {meta['resourceVersion']}"
+                    if change["type"] == "ERROR":  # then `_catch_up` fails
+                        return
+                    self.owners.take(change["type"], change["object"])
