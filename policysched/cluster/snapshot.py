@@ -103,8 +103,8 @@ class NodeView:
 
     @property
     def row_numbers(self) -> npt.NDArray[np.intp]:
-        """Intp (n,): the row of each node in the snapshot's columns."""
-        return np.arange(self.snapshot.size) if isinstance(self.rows, slice) else self.rows
+        """Intp (n,): the row of each node in the snapshot's columns; not to be written to."""
+        return self._nodes.all_rows if isinstance(self.rows, slice) else self.rows
 
     @property
     def is_unschedulable(self) -> columns.BoolArray:

@@ -110,7 +110,7 @@ class CountedValues:
         if is_other or snap.size == 0:
             self._begin(snap)
         elif self._varies:
-            self._write(np.arange(snap.size), snap)
+            self._write(snap.nodes.all_rows, snap)
         elif changed and self._is_by_domain:
             self._look_up(list({slot for _, slots in changed for slot in slots}), snap)
         elif changed:
@@ -124,7 +124,7 @@ class CountedValues:
             self.slot_of_row = None
             self.values = np.zeros((1, snap.size))
             if snap.size:
-                self.values[0] = self._evaluate(snap.view_rows(np.arange(snap.size)))
+                self.values[0] = self._evaluate(snap.view_rows(snap.nodes.all_rows))
         self.changes.note_everything_changed()
 
     def _begin_domains(self, found: domains.Domains, snap: snapshot.Snapshot) -> None:

@@ -138,7 +138,7 @@ class Derived:
         if rows is None:
             self._by_amounts = {}
             self.values = np.zeros((*self._shape, snap.size), self.values.dtype)
-            self._write(snap, np.arange(snap.size), self.values)
+            self._write(snap, snap.nodes.all_rows, self.values)
             self.changes.note_everything_changed()
         elif rows:
             self._write_again(snap, rows)

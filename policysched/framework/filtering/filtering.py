@@ -91,7 +91,7 @@ class FilterRunner:
             return run.find_first_failures(cycle.state, cycle.pod, snap).ids
         plugins = [plugin for _, plugin in run.plugins]
         questions = together.list_filter_questions(plugins, cycle.state, cycle.pod, snap)
-        every_row = np.arange(snap.size)
+        every_row = snap.nodes.all_rows
         return row_stages.find_first_failures(questions, snap, every_row, answers.table)
 
     def _runs(

@@ -139,7 +139,7 @@ class KeptVerdicts:
             rows = None if is_other else self._find_other_rows(rejecting)
             if rows is None:
                 self._with_domains = self._begin(self._of_rows.ids.copy())
-                self._merge_domains(rejecting, np.arange(snap.size))
+                self._merge_domains(rejecting, snap.nodes.all_rows)
             elif len(rows):
                 self._with_domains.ids[rows] = self._of_rows.ids[rows]
                 self._merge_domains(rejecting, rows)

@@ -76,7 +76,7 @@ class PreFilterOutcome:
         answer = status.Status(status.Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (reason,))
         row_of = snap.nodes.row_of
         wanted = [row_of[name] for name in self.node_names if name in row_of]
-        ids[~np.isin(np.arange(snap.size), wanted)] = table.intern(answer)
+        ids[~np.isin(snap.nodes.all_rows, wanted)] = table.intern(answer)
 
 
 def _go_list(names: set[str]) -> str:

@@ -104,7 +104,7 @@ class NodeRows:
 
     def _find(self, terms: Terms, snap: snapshot.Snapshot) -> Rows:
         if terms is None:
-            return np.arange(snap.size)
+            return snap.nodes.all_rows
         only = _only_requirement(terms)
         if only is not None:
             read = self._label(only.key, snap)
