@@ -71,6 +71,7 @@ class ClaimMaker:
             claim["metadata"]["finalizers"] = [FINALIZER]
             claim["spec"]["devices"] = {"requests": [_make_request("r")]}
             claim["status"] = each["status"]
+            claim["status"]["allocation"]["allocationTimestamp"] = self._source.pick(_TIMES)
             if pods:
                 claim["status"]["reservedFor"] = [_reserve(self._source.pick(pods))]
 
@@ -201,8 +202,8 @@ class ClaimMaker:
         selector = self._selector()
         if selector:
             allocation["nodeSelector"] = {"nodeSelectorTerms": [selector]}
-        if source.chance(0.6):
-            allocation["allocationTimestamp"] = source.pick(_TIMES)
+        # kube-scheduler adds a missing time, which the API server refuses (docs/devices.md).
+        allocation["allocationTimestamp"] = source.pick(_TIMES)
         status: Manifest = {"allocation": allocation}
         told = [self._tell(each) for each in results if "bindingConditions" in each]
         if told and source.chance(0.8):
