@@ -108,7 +108,6 @@ def _collect_claim_metrics(scheduler: schedulers.Scheduler) -> Families:
     )
     for status, count in measured.creations.items():
         creations.add_metric((status,), count)
-    yield creations
     conditional = core.CounterMetricFamily(
         "scheduler_dra_bindingconditions_allocations",
         "Devices with binding conditions, once for each attempt to bind their pod.",
@@ -116,12 +115,13 @@ def _collect_claim_metrics(scheduler: schedulers.Scheduler) -> Families:
     )
     for key, count in measured.conditional_devices.items():
         conditional.add_metric(key, count)
-    yield conditional
-    yield make_histogram_family(
+    waits = make_histogram_family(
         "scheduler_dra_bindingconditions_wait_duration_seconds",
         "Time spent waiting for the binding conditions of devices.",
         measured.waits,
     )
+    # As in kube-scheduler, a family without a series is not there.
+    yield from (family for family in (creations, conditional, waits) if family.samples)
 
 
 def _collect_queue_metrics(scheduler: schedulers.Scheduler) -> Families:

@@ -22,6 +22,7 @@ ALL: list[resources.ApiResource[Any]] = [
     *(resources.PODS, resources.NODES, resources.NAMESPACES, resources.BUDGETS),
     *resources.OWNERS.values(),
     *resources.STORAGE.values(),
+    *resources.DEVICES.values(),
 ]
 STORAGE = {each.name for each in resources.STORAGE.values()}
 

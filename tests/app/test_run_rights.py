@@ -16,6 +16,11 @@ RULES = [
     {"apiGroups": ["", "apps"], "resources": ["services", "replicationcontrollers"], "verbs": READ},
     {"apiGroups": ["apps"], "resources": ["replicasets", "statefulsets"], "verbs": READ},
     {"apiGroups": ["policy"], "resources": ["poddisruptionbudgets"], "verbs": READ},
+    {
+        "apiGroups": ["resource.k8s.io"],
+        "resources": ["resourceclaims", "resourceslices", "deviceclasses"],
+        "verbs": READ,
+    },
     {"apiGroups": [""], "resources": ["bindings", "pods/binding"], "verbs": ["create"]},
 ]
 """What pods without volumes need: nothing about storage is in it."""

@@ -186,6 +186,10 @@ def _of_parts(world: fakes.World) -> Iterator[Iterable[core.Metric]]:
 def test_the_docs_name_every_metric() -> None:
     """The table of docs/metrics.md has the names and labels that are served, and no others."""
     world = busy_world.play()
+    claims, of_device = world.scheduler.measured_claims, ("profile", "gpu.example.com", "success")
+    claims.creations["success"] += 1
+    claims.conditional_devices[of_device] += 1
+    claims.waits.observe(1.0, *of_device)
     own = exporter.MetricsExporter()
     readers = tuple(compiler.compile_program(desk.check(POLICY)).metric_parts.readers())
     own.add_scheduler_metrics(world.scheduler, lambda: readers, _Source())  # type: ignore[arg-type]  # it need not run

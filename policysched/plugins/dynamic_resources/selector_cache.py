@@ -5,12 +5,15 @@ from __future__ import annotations
 import dataclasses
 import functools
 import weakref
-from typing import Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from policysched.cel import device as device_variables
-from policysched.cel import failures, selector, values
+from policysched.cel import failures, values
 from policysched.cluster.devices.slice_devices import SliceDevice
 from policysched.cluster.objects import device_objects
+
+if TYPE_CHECKING:
+    from policysched.cel import selector
 
 MAX_EXPRESSIONS: Final = 1024
 """Expressions that are kept; anybody who can create a claim can bring new ones."""
@@ -55,6 +58,8 @@ class SelectorCache:
         return verdict
 
     def _compile(self, expression: str) -> _Answers:
+        from policysched.cel import selector  # noqa: PLC0415 - most processes compile none
+
         try:
             return _Answers(selector.compile_selector(expression))
         except failures.CompilationError as error:
