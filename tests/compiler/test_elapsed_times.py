@@ -81,6 +81,16 @@ def test_kept_answers_follow_the_time() -> None:
     assert found == [["old"], ["old"], ["old", "new"], three, three, []]
 
 
+def test_a_node_that_was_made_again_has_its_own_age() -> None:
+    """Nothing else differs, as after a gap of the watch."""
+    there = desk.Desk("policy p { for pods reject when nodeAge < 5m }", [desk.node("n")])
+    found = []
+    for created_seconds in (-1000, -10, -1000):
+        there.cache.set_node(desk.node("n").created(created_seconds).build())
+        found.append(there.feasible(desk.pod()))
+    assert found == [["n"], [], ["n"]]
+
+
 def test_pods_share_answers_between_bounds() -> None:
     """A hundred equal pods that wait for different times have two shapes."""
     there = desk.Desk(SPOT_FIRST, NODES)

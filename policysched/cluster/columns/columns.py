@@ -370,6 +370,7 @@ def _are_equal_for_scheduling(old: objects.Node, new: objects.Node) -> bool:
     """
     return (
         old.spec == new.spec
+        and old.metadata.creation_timestamp == new.metadata.creation_timestamp
         and old.metadata.labels == new.metadata.labels
         and old.metadata.annotations == new.metadata.annotations
         and old.status.allocatable == new.status.allocatable
