@@ -24,6 +24,7 @@ PROTOCOLS: Final = (
     interface.ReservePlugin,
     interface.PermitPlugin,
     interface.PreBindPreFlightPlugin,
+    interface.AssumingPlugin,
     interface.PreBindPlugin,
     interface.BindPlugin,
     interface.PostBindPlugin,
