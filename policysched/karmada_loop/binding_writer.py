@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from policysched.cluster.objects import time_text
 from policysched.karmada import objects
 from policysched.karmada.scheduler import attempt_outcomes, patches
 from policysched.kube import errors
 from policysched.kube.http import client
 from policysched.kube.reading import decoding
-from policysched.kube.writing import paths, status_patch
+from policysched.kube.writing import paths
 
 if TYPE_CHECKING:
     from policysched import clock as clocks
@@ -111,7 +112,7 @@ class BindingWriter:
         newest: objects.Binding | None,
     ) -> patches.Patch:
         """Return the patch of the status, with the outcome and the affinity term."""
-        binding, now = attempt.binding, status_patch.format_time(self._clock.now())
+        binding, now = attempt.binding, time_text.format_rfc3339(self._clock.now())
         generation = self._decisions.find_generation_to_confirm(attempt, newest, now)
         patch = patches.make_condition_patch(
             binding, verdict.condition, now, newest, generation=generation

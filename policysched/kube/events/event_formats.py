@@ -11,8 +11,9 @@ from typing import Protocol
 
 import msgspec
 
+from policysched.cluster.objects import time_text
 from policysched.kube.events import event_series
-from policysched.kube.writing import paths, status_patch
+from policysched.kube.writing import paths
 
 WORD_LIMIT = 128
 """Length limit of reason, action and reportingInstance (pkg/apis/core/validation/events.go)."""
@@ -156,8 +157,8 @@ class CoreV1EventFormat:
             reason=reason[:WORD_LIMIT],
             message=note,
             source=_EventSource(component),
-            first_timestamp=status_patch.format_time(event.first_at),
-            last_timestamp=status_patch.format_time(event.last_at),
+            first_timestamp=time_text.format_rfc3339(event.first_at),
+            last_timestamp=time_text.format_rfc3339(event.last_at),
             count=event.count,
             type=event_type,
             reporting_component=component,
@@ -166,7 +167,7 @@ class CoreV1EventFormat:
 
     def make_event_count_patch_request(self, event: event_series.CountedEvent) -> tuple[str, bytes]:
         """Return the path and the patch."""
-        patch = _EventCountPatch(event.count, status_patch.format_time(event.last_at))
+        patch = _EventCountPatch(event.count, time_text.format_rfc3339(event.last_at))
         namespace = event.pod.namespace or _DEFAULT_NAMESPACE
         return paths.format_core_event_path(namespace, event.name), _encoder.encode(patch)
 

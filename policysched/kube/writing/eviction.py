@@ -15,7 +15,7 @@ from __future__ import annotations
 import msgspec
 
 from policysched import clock as clocks
-from policysched.cluster.objects import objects
+from policysched.cluster.objects import objects, time_text
 from policysched.cluster.pods import pod_shape
 from policysched.kube import errors
 from policysched.kube.http import client
@@ -101,7 +101,7 @@ class ApiPodEvictor:
             status=condition.status,
             reason=condition.reason,
             message=condition.message,
-            last_transition_time=status_patch.format_time(self._clock.now()),
+            last_transition_time=time_text.format_rfc3339(self._clock.now()),
             observed_generation=metadata.generation,
         )
         await self._api.send_request(

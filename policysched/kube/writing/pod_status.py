@@ -19,7 +19,7 @@ from typing import NoReturn, Protocol
 import msgspec
 
 from policysched import clock as clocks
-from policysched.cluster.objects import objects, wire
+from policysched.cluster.objects import objects, time_text, wire
 from policysched.cluster.pods import pod_shape
 from policysched.kube import errors
 from policysched.kube.http import client
@@ -314,7 +314,7 @@ def _make_status_patch(
             status=status,
             reason=reason,
             message=message,
-            last_transition_time=None if is_old else status_patch.format_time(since),
+            last_transition_time=None if is_old else time_text.format_rfc3339(since),
             observed_generation=metadata.generation,
         )
         conditions = (condition,)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
-
 import msgspec
 
 
@@ -16,8 +14,3 @@ class ConditionPatch(msgspec.Struct, frozen=True, rename="camel", omit_defaults=
     message: str
     last_transition_time: str | None = None
     observed_generation: int = 0
-
-
-def format_time(time: datetime.datetime) -> str:
-    """Format `time` as metav1.Time: RFC 3339 in UTC, in whole seconds."""
-    return time.astimezone(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
