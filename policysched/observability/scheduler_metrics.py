@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TypeAlias
 
 from prometheus_client import core
@@ -99,22 +99,20 @@ def _collect_preemption_metrics(scheduler: schedulers.Scheduler) -> Families:
 
 
 def _collect_claim_metrics(scheduler: schedulers.Scheduler) -> Families:
-    """Yield what DynamicResources has created and waited for."""
+    """Yield the claims that DynamicResources created, and its waits for devices."""
     measured = scheduler.measured_claims
-    creations = core.CounterMetricFamily(
+    creations = make_counter_family(
         "scheduler_resourceclaim_creates",
         "ResourceClaims created for extended resources of device classes.",
-        labels=("status",),
+        ("status",),
+        {(status,): count for status, count in measured.creations.items()},
     )
-    for status, count in measured.creations.items():
-        creations.add_metric((status,), count)
-    conditional = core.CounterMetricFamily(
+    conditional = make_counter_family(
         "scheduler_dra_bindingconditions_allocations",
         "Devices with binding conditions, once for each attempt to bind their pod.",
-        labels=("profile", "driver", "status"),
+        ("profile", "driver", "status"),
+        measured.conditional_devices,
     )
-    for key, count in measured.conditional_devices.items():
-        conditional.add_metric(key, count)
     waits = make_histogram_family(
         "scheduler_dra_bindingconditions_wait_duration_seconds",
         "Time spent waiting for the binding conditions of devices.",
@@ -132,14 +130,12 @@ def _collect_queue_metrics(scheduler: schedulers.Scheduler) -> Families:
     for queue, count in scheduler.queue.count_pending_pods().items():
         pending.add_metric((queue,), count)
     yield pending
-    incoming = core.CounterMetricFamily(
+    yield make_counter_family(
         "scheduler_queue_incoming_pods",
         "Pods that entered a queue, by the event that moved them.",
-        labels=("queue", "event"),
+        ("queue", "event"),
+        scheduler.queue.incoming,
     )
-    for key, count in scheduler.queue.incoming.items():
-        incoming.add_metric(key, count)
-    yield incoming
     unschedulable = core.GaugeMetricFamily(
         "scheduler_unschedulable_pods",
         "Pods that wait, by the plugins that rejected them in their last attempt.",
@@ -172,22 +168,18 @@ def _collect_cache_metrics(scheduler: schedulers.Scheduler) -> Families:
 def _collect_additional_metrics(scheduler: schedulers.Scheduler) -> Families:
     """Yield counters that kube-scheduler does not have."""
     counters = scheduler.counters
-    undone = core.CounterMetricFamily(
+    yield make_counter_family(
         "policysched_undone_placements",
         "Pods that had a node and were abandoned before they were bound to it.",
-        labels=("profile",),
+        ("profile",),
+        {(profile,): count for profile, count in counters.undone.items()},
     )
-    for profile, count in counters.undone.items():
-        undone.add_metric((profile,), count)
-    yield undone
-    victims = core.CounterMetricFamily(
+    yield make_counter_family(
         "policysched_evicted_victims",
         "Pods that were evicted for others, by the profile of the preempting pod.",
-        labels=("profile",),
+        ("profile",),
+        {(profile,): count for profile, count in counters.victims.items()},
     )
-    for profile, count in counters.victims.items():
-        victims.add_metric((profile,), count)
-    yield victims
     yield core.CounterMetricFamily(
         "policysched_failed_evictions",
         "Victims that could not be evicted.",
@@ -195,7 +187,17 @@ def _collect_additional_metrics(scheduler: schedulers.Scheduler) -> Families:
     )
 
 
-# --- histograms ----------------------------------------------------------------------------------
+# --- families ------------------------------------------------------------------------------------
+
+
+def make_counter_family(
+    name: str, text: str, labels: tuple[str, ...], counts: Mapping[tuple[str, ...], int]
+) -> core.Metric:
+    """Return one counter family with a series for each combination of label values."""
+    family = core.CounterMetricFamily(name, text, labels=labels)
+    for values, count in counts.items():
+        family.add_metric(values, count)
+    return family
 
 
 def make_histogram_family(

@@ -18,7 +18,7 @@ from policysched.framework import handles
 from policysched.kube import errors
 from policysched.kube.http import client
 from policysched.kube.reading import decoding
-from policysched.kube.writing import paths
+from policysched.kube.writing import paths, write_errors
 
 WRITE_POLICY = client.CallRetryPolicy(timeout_seconds=15.0, max_attempts=5)
 CREATE_POLICY = client.CallRetryPolicy(timeout_seconds=15.0, max_attempts=1)
@@ -109,7 +109,7 @@ class ApiClaimWriter:
         except errors.NotFoundError:
             return None
         except errors.KubeError as error:
-            return _make_write_error(error)
+            return write_errors.make_write_error(error)
         return None
 
     async def write_extended_resource_status(
@@ -130,7 +130,7 @@ class ApiClaimWriter:
                 policy=WRITE_POLICY,
             )
         except errors.KubeError as error:
-            return _make_write_error(error)
+            return write_errors.make_write_error(error)
         return None
 
     async def _call(
@@ -151,7 +151,7 @@ class ApiClaimWriter:
             )
             return decoding.decode_single_object(answer, device_objects.ResourceClaim)
         except errors.KubeError as error:
-            return _make_write_error(error)
+            return write_errors.make_write_error(error)
 
 
 def _make_patch(claim: device_objects.ResourceClaim, fields: Mapping[str, object]) -> bytes:
@@ -162,11 +162,6 @@ def _make_patch(claim: device_objects.ResourceClaim, fields: Mapping[str, object
     version = claim.metadata.resource_version
     operations.append({"op": "replace", "path": "/metadata/resourceVersion", "value": version})
     return _encoder.encode(operations)
-
-
-def _make_write_error(error: errors.KubeError) -> handles.WriteError:
-    message = error.message if isinstance(error, errors.ApiError) else str(error)
-    return handles.WriteError(message, isinstance(error, errors.ConflictError))
 
 
 def _format_path(claim: device_objects.ResourceClaim) -> str:

@@ -19,7 +19,7 @@ from policysched.framework import handles
 from policysched.kube import errors
 from policysched.kube.http import client
 from policysched.kube.reading import decoding
-from policysched.kube.writing import paths
+from policysched.kube.writing import paths, write_errors
 
 WRITE_POLICY = client.CallRetryPolicy(timeout_seconds=15.0, max_attempts=5)
 
@@ -76,7 +76,7 @@ class ApiVolumeWriter:
         except errors.ConflictError as error:
             return await self._resolve_conflict(path, wanted, is_written, error)
         except errors.KubeError as error:
-            return _make_write_error(error)
+            return write_errors.make_write_error(error)
 
     async def _resolve_conflict(
         self,
@@ -90,8 +90,8 @@ class ApiVolumeWriter:
             body = await self._api.send_request("GET", path, policy=WRITE_POLICY)
             newest = decoding.decode_single_object(body, type(wanted))
         except errors.KubeError as error:
-            return _make_write_error(error)
-        return newest if is_written(newest, wanted) else _make_write_error(conflict)
+            return write_errors.make_write_error(error)
+        return newest if is_written(newest, wanted) else write_errors.make_write_error(conflict)
 
 
 def _make_patch_metadata(
@@ -122,7 +122,3 @@ def _has_same_node(
     key = storage_objects.SELECTED_NODE
     is_same = newest.metadata.uid == wanted.metadata.uid
     return is_same and newest.metadata.annotations.get(key) == wanted.metadata.annotations.get(key)
-
-
-def _make_write_error(error: errors.KubeError) -> handles.WriteError:
-    return handles.WriteError(error.message if isinstance(error, errors.ApiError) else str(error))
