@@ -32,7 +32,7 @@ class ClusterReflectors:
             (resources.NAMESPACES, handlers.namespaces),
             *((resources.OWNERS[kind], sink) for kind, sink in handlers.owners.items()),
             *((resources.STORAGE[kind], sink) for kind, sink in handlers.storage.items()),
-            *((resources.DEVICES[kind], sink) for kind, sink in handlers.devices.by_kind.items()),
+            *((resources.DEVICES[kind], sink) for kind, sink in handlers.devices.items()),
             (resources.BUDGETS, handlers.budgets),
         ]
         self._all: list[reflector.Reflector[Any]] = [

@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 from prometheus_client import core
 
@@ -17,6 +17,7 @@ from policysched import histogram
 from policysched.scheduler import scheduler as schedulers
 
 Families: TypeAlias = Iterator[core.Metric]
+_ValuesT = TypeVar("_ValuesT", bound=tuple[str, ...])
 
 
 def collect_scheduler_metrics(scheduler: schedulers.Scheduler) -> Families:
@@ -191,7 +192,7 @@ def _collect_additional_metrics(scheduler: schedulers.Scheduler) -> Families:
 
 
 def make_counter_family(
-    name: str, text: str, labels: tuple[str, ...], counts: Mapping[tuple[str, ...], int]
+    name: str, text: str, labels: tuple[str, ...], counts: Mapping[_ValuesT, int]
 ) -> core.Metric:
     """Return one counter family with a series for each combination of label values."""
     family = core.CounterMetricFamily(name, text, labels=labels)

@@ -32,7 +32,7 @@ class Known:
     @property
     def newest(self) -> Claim | None:
         """The claim `c`."""
-        return self.claims.get("default", "c")
+        return self.claims.get("c", "default")
 
     @property
     def is_free(self) -> bool:
@@ -77,11 +77,11 @@ def test_versions_are_numbers(known: Known) -> None:
 def test_nothing_is_assumed_of_a_claim_that_is_gone(known: Known) -> None:
     """Its write was carried out before its deletion, which the watch has shown."""
     known.claims.set(_claim(1))
-    known.claims.remove("default", "c")
+    known.claims.remove("c", "default")
     known.claims.assume(_claim(2, "a"))
     assert known.newest is None
     assert known.is_free
-    known.claims.remove("default", "c")
+    known.claims.remove("c", "default")
     assert known.changes == [(None, _claim(1)), (_claim(1), None)]
 
 
@@ -119,7 +119,7 @@ def test_devices_on_their_way_belong_to_one_claim(known: Known) -> None:
     """If it goes, and another one of its name comes, that one has its own devices only."""
     known.claims.set(_claim(1))
     known.claims.start_allocation("uid-c", _allocation("a"))
-    known.claims.remove("default", "c")
+    known.claims.remove("c", "default")
     assert not known.is_free
     known.claims.set(_claim(2, "b", uid="other"))
     known.claims.end_allocation(_claim(1))
@@ -166,5 +166,5 @@ def test_the_claim_for_extended_resources_is_found_by_its_pod(known: Known) -> N
     special = msgspec.structs.replace(source, metadata=marked)
     known.claims.set(special)
     assert known.claims.find_extended_resource_claim("uid-p") == special
-    known.claims.remove("default", "c")
+    known.claims.remove("c", "default")
     assert known.claims.find_extended_resource_claim("uid-p") is None

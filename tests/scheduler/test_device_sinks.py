@@ -76,7 +76,7 @@ def test_every_change_is_an_event_of_its_kind(
     world: DeviceWorld, item: device_objects.DeviceObject, resource: str
 ) -> None:
     """An object that comes, changes and goes is told with what it was and what it is."""
-    sink: Any = world.sinks.by_kind[type(item)]
+    sink: Any = world.sinks[type(item)]
     first, second = _version(item, 1), _version(item, 2)
     sink.delete(first)
     for version in (first, first, second):
@@ -94,7 +94,7 @@ def test_a_list_replaces_everything(
     world: DeviceWorld, item: device_objects.DeviceObject, resource: str
 ) -> None:
     """What is missing in a list was deleted while nobody watched."""
-    sink: Any = world.sinks.by_kind[type(item)]
+    sink: Any = world.sinks[type(item)]
     gone, stays, new = (_version(item, 1, name=name, uid=name) for name in ("g", "s", "n"))
     sink.replace([gone, stays])
     world.heard.clear()
@@ -108,10 +108,10 @@ def test_a_write_is_told_once(world: DeviceWorld) -> None:
         _version(make_claim("c", [make_request("r")], results=results), version)
         for version, results in ((1, [make_result("a")]), (2, None))
     )
-    world.sinks.claims.upsert(before)
+    world.sinks[device_objects.ResourceClaim].upsert(before)
     world.heard.clear()
     world.devices.claims.assume(after)
-    world.sinks.claims.upsert(after)
+    world.sinks[device_objects.ResourceClaim].upsert(after)
     assert world.heard == [("resource.k8s.io/ResourceClaimUpdate", before, after)]
 
 
@@ -137,13 +137,13 @@ def _reserve(claim: Any, version: int, *pods: str) -> Any:
 def _let_pods_wait(world: DeviceWorld) -> None:
     """Let `short` wait for a device, and `early` for its claim; another claim has the device."""
     world.add_node("n1", 10)
-    world.sinks.classes.upsert(make_class("any"))
-    world.sinks.slices.upsert(_version(make_slice("s", "a"), 1))
+    world.sinks[device_objects.DeviceClass].upsert(make_class("any"))
+    world.sinks[device_objects.ResourceSlice].upsert(_version(make_slice("s", "a"), 1))
     for n in _ROUNDS:
-        world.sinks.slices.upsert(_make_unused_slice(n))
-        world.sinks.classes.upsert(make_class(f"unused-{n}"))
-    world.sinks.claims.upsert(_claim("busy", 1, "a"))
-    world.sinks.claims.upsert(_claim("own"))
+        world.sinks[device_objects.ResourceSlice].upsert(_make_unused_slice(n))
+        world.sinks[device_objects.DeviceClass].upsert(make_class(f"unused-{n}"))
+    world.sinks[device_objects.ResourceClaim].upsert(_claim("busy", 1, "a"))
+    world.sinks[device_objects.ResourceClaim].upsert(_claim("own"))
     world.add_pod(_pod("short", "own"))
     world.add_pod(_pod("early", "missing"))
     fakes.play(world.settle())
@@ -164,15 +164,23 @@ def _make_useless_events(world: DeviceWorld) -> list[Callable[[], None]]:
         elsewhere = _claim("own", 2 * n, namespace="elsewhere", uid=f"elsewhere-{n}")
         tainted = builders.make_node("n1").capacity(pods=10).taint(f"taint-{n}")
         found += [
-            functools.partial(sinks.claims.upsert, of_others),
-            functools.partial(sinks.claims.upsert, _reserve(of_others, n + 1, "q")),
-            functools.partial(sinks.claims.delete, of_others),
-            functools.partial(sinks.claims.upsert, elsewhere),
-            functools.partial(sinks.claims.upsert, _reserve(elsewhere, 2 * n + 1, "q")),
-            functools.partial(sinks.claims.upsert, _reserve(busy, n, *map(str, range(n)))),
-            functools.partial(sinks.claims.upsert, _claim("own", n, labels={"n": str(n)})),
-            functools.partial(sinks.slices.delete, _make_unused_slice(n)),
-            functools.partial(sinks.classes.delete, make_class(f"unused-{n}")),
+            functools.partial(sinks[device_objects.ResourceClaim].upsert, of_others),
+            functools.partial(
+                sinks[device_objects.ResourceClaim].upsert, _reserve(of_others, n + 1, "q")
+            ),
+            functools.partial(sinks[device_objects.ResourceClaim].delete, of_others),
+            functools.partial(sinks[device_objects.ResourceClaim].upsert, elsewhere),
+            functools.partial(
+                sinks[device_objects.ResourceClaim].upsert, _reserve(elsewhere, 2 * n + 1, "q")
+            ),
+            functools.partial(
+                sinks[device_objects.ResourceClaim].upsert, _reserve(busy, n, *map(str, range(n)))
+            ),
+            functools.partial(
+                sinks[device_objects.ResourceClaim].upsert, _claim("own", n, labels={"n": str(n)})
+            ),
+            functools.partial(sinks[device_objects.ResourceSlice].delete, _make_unused_slice(n)),
+            functools.partial(sinks[device_objects.DeviceClass].delete, make_class(f"unused-{n}")),
             functools.partial(world.nodes.upsert, tainted.build()),
         ]
     return found
@@ -180,28 +188,38 @@ def _make_useless_events(world: DeviceWorld) -> list[Callable[[], None]]:
 
 HELPFUL = [
     pytest.param(
-        lambda world: world.sinks.claims.upsert(_claim("busy", 99)), {"short"}, id="device freed"
+        lambda world: world.sinks[device_objects.ResourceClaim].upsert(_claim("busy", 99)),
+        {"short"},
+        id="device freed",
     ),
     pytest.param(
-        lambda world: world.sinks.claims.upsert(_claim("own", 99, "b")),
+        lambda world: world.sinks[device_objects.ResourceClaim].upsert(_claim("own", 99, "b")),
         {"short"},
         id="own claim allocated by others",
     ),
     pytest.param(
-        lambda world: world.sinks.claims.upsert(_claim("missing")), {"early"}, id="claim created"
+        lambda world: world.sinks[device_objects.ResourceClaim].upsert(_claim("missing")),
+        {"early"},
+        id="claim created",
     ),
     pytest.param(
-        lambda world: world.sinks.slices.upsert(_version(make_slice("t", "b"), 1)),
+        lambda world: world.sinks[device_objects.ResourceSlice].upsert(
+            _version(make_slice("t", "b"), 1)
+        ),
         {"short"},
         id="slice added",
     ),
     pytest.param(
-        lambda world: world.sinks.slices.upsert(_version(make_slice("s", "a", "b"), 99)),
+        lambda world: world.sinks[device_objects.ResourceSlice].upsert(
+            _version(make_slice("s", "a", "b"), 99)
+        ),
         {"short"},
         id="slice changed",
     ),
     pytest.param(
-        lambda world: world.sinks.classes.upsert(_version(make_class("any", "true"), 99)),
+        lambda world: world.sinks[device_objects.DeviceClass].upsert(
+            _version(make_class("any", "true"), 99)
+        ),
         {"short"},
         id="class changed",
     ),
@@ -233,7 +251,7 @@ def test_a_pod_waits_until_the_names_of_its_claims_are_known(world: DeviceWorld)
     one, two = (builders.make_pod(name).spec(resource_claims=(use,)) for name in ("one", "two"))
     world.add_pod(one)
     world.add_pod(two)
-    world.sinks.claims.upsert(_claim("one-u", owner_references=(owner,)))
+    world.sinks[device_objects.ResourceClaim].upsert(_claim("one-u", owner_references=(owner,)))
     made = objects.PodResourceClaimStatus(name="u", resource_claim_name="one-u")
     assert world.is_waiting("one")
     world.add_pod(one.status(resource_claim_statuses=(made,)))
@@ -244,7 +262,7 @@ def test_a_pod_waits_until_the_names_of_its_claims_are_known(world: DeviceWorld)
 def test_devices_that_are_given_back_help_waiting_pods(world: DeviceWorld) -> None:
     """Though nothing was written, so that the watch shows nothing."""
     _let_pods_wait(world)
-    world.sinks.claims.upsert(_claim("third", uid="third"))
+    world.sinks[device_objects.ResourceClaim].upsert(_claim("third", uid="third"))
     allocation = _claim("third", 1, "a").allocation
     world.devices.claims.start_allocation("third", allocation)
     assert world.is_waiting("short")

@@ -3,7 +3,7 @@
 A claim passes through three versions, and the newest one counts:
 
     in flight  allocated by Reserve, until PreBind has written the allocation or given up
-    assumed    as PreBind has written it, until the watch shows that version or a newer one
+    assumed    as PreBind has written it, until the watch shows a newer version
     observed   as the watch has shown it
 
 Sources: `framework/plugins/dynamicresources/dra_manager.go`, `scheduler/util/assumecache`.
@@ -43,18 +43,17 @@ class ResourceClaims:
         self._extended: dict[str, ClaimKey] = {}
 
     def __iter__(self) -> Iterator[Claim]:
-        """Iterate over the observed claims; they must not change during the iteration."""
-        return iter(self._observed.values())
+        """Iterate over the newest versions; claims must not change during the iteration."""
+        return (self._assumed.get(key, item) for key, item in self._observed.items())
 
-    def get(self, namespace: str, name: str) -> Claim | None:
+    def get(self, name: str, namespace: str = "") -> Claim | None:
         """Return the assumed or else the observed version of a claim, or None."""
-        key = (namespace, name)
-        return self._assumed.get(key) or self._observed.get(key)
+        return self._find((namespace, name))
 
     def find_extended_resource_claim(self, pod_uid: str) -> Claim | None:
         """Return the claim that was made for extended resources of a pod, or None."""
         key = self._extended.get(pod_uid)
-        return None if key is None else self.get(*key)
+        return None if key is None else self._find(key)
 
     # --- what the watch shows ---------------------------------------------------------------------
 
@@ -65,7 +64,7 @@ class ResourceClaims:
             quantity.QuantityError: a consumed capacity is no quantity.
         """
         key = _make_key(item)
-        old = self.get(*key)
+        old = self._find(key)
         self._observed[key] = item
         assumed = self._assumed.get(key)
         if assumed is not None and _is_newer(assumed, item):
@@ -75,21 +74,22 @@ class ResourceClaims:
             self._count_devices(old.metadata.uid, None)
         self._note_change(old, item)
 
-    def remove(self, namespace: str, name: str) -> None:
-        """Remove a deleted claim, if it is known."""
+    def remove(self, name: str, namespace: str = "") -> Claim | None:
+        """Remove a deleted claim; return its last version, or None if it is unknown."""
         key = (namespace, name)
-        old = self.get(*key)
+        old = self._find(key)
         self._observed.pop(key, None)
         self._assumed.pop(key, None)
         if old is not None:
             self._note_change(old, None)
+        return old
 
     # --- what the scheduler decides ---------------------------------------------------------------
 
     def assume(self, item: Claim) -> None:
         """Assume a version that has been written, unless a newer one is known or it was deleted."""
         key = _make_key(item)
-        old = self.get(*key)
+        old = self._find(key)
         if old is None or _is_newer(old, item):
             return
         self._assumed[key] = item
@@ -103,7 +103,7 @@ class ResourceClaims:
     def end_allocation(self, item: Claim) -> None:
         """Stop counting an allocation; what the newest version of the claim says counts again."""
         if self._in_flight.pop(item.metadata.uid, None) is not None:
-            newest = self.get(*_make_key(item))
+            newest = self._find(_make_key(item))
             is_there = newest is not None and newest.metadata.uid == item.metadata.uid
             allocation = newest.allocation if newest is not None and is_there else None
             self.allocated.set(item.metadata.uid, allocation)
@@ -118,7 +118,7 @@ class ResourceClaims:
         if allocation is None:
             return
         self.end_allocation(item)
-        newest = self.get(*_make_key(item)) or item
+        newest = self._find(_make_key(item)) or item
         if newest.allocation is None:
             status = msgspec.structs.replace(newest.status, allocation=allocation)
             self.on_change(msgspec.structs.replace(newest, status=status), newest)
@@ -126,6 +126,9 @@ class ResourceClaims:
     def is_being_allocated(self, uid: str) -> bool:
         """Return whether an allocation of the claim is going to be written."""
         return uid in self._in_flight
+
+    def _find(self, key: ClaimKey) -> Claim | None:
+        return self._assumed.get(key) or self._observed.get(key)
 
     def _note_change(self, old: Claim | None, new: Claim | None) -> None:
         newest = new or old

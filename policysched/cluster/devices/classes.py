@@ -34,8 +34,9 @@ class DeviceClasses:
         """Iterate over the classes; they must not change during the iteration."""
         return iter(self._classes.values())
 
-    def get(self, name: str) -> device_objects.DeviceClass | None:
-        """Return the class with this name, or None."""
+    def get(self, name: str, namespace: str = "") -> device_objects.DeviceClass | None:
+        """Return the class with this name, or None; classes have no namespace."""
+        del namespace
         return self._classes.get(name)
 
     def set(self, item: device_objects.DeviceClass) -> device_objects.DeviceClass | None:
@@ -45,8 +46,9 @@ class DeviceClasses:
         self._note_change(old, item)
         return old
 
-    def remove(self, name: str) -> device_objects.DeviceClass | None:
+    def remove(self, name: str, namespace: str = "") -> device_objects.DeviceClass | None:
         """Remove a class; return its last version, or None if it is unknown."""
+        del namespace
         old = self._classes.pop(name, None)
         if old is not None:
             self._note_change(old, None)

@@ -89,8 +89,7 @@ class IndexedSlice:
     """A slice, with its devices and the values of its counters.
 
     Attributes:
-        name: name of the slice.
-        spec: what it says.
+        source: the slice.
         pool: its pool.
         nodes: the nodes that it selects.
         devices: its devices, in its order.
@@ -98,13 +97,22 @@ class IndexedSlice:
         counters: the values of its counters.
     """
 
-    name: str
-    spec: device_objects.ResourceSliceSpec
+    source: device_objects.ResourceSlice
     pool: PoolId
     nodes: node_selection.NodeSelection
     devices: tuple[SliceDevice, ...]
     counter_sets: tuple[str, ...]
     counters: Counters
+
+    @property
+    def name(self) -> str:
+        """Name of the slice."""
+        return self.source.metadata.name
+
+    @property
+    def spec(self) -> device_objects.ResourceSliceSpec:
+        """`spec` of the slice."""
+        return self.source.spec
 
     @property
     def generation(self) -> int:
@@ -129,8 +137,7 @@ def index_slice(item: device_objects.ResourceSlice) -> IndexedSlice:
         spec.node_name, all_nodes=spec.all_nodes, node_selector=spec.node_selector
     )
     return IndexedSlice(
-        item.metadata.name,
-        spec,
+        item,
         pool,
         nodes,
         tuple(_index_device(pool, device, spec, nodes) for device in spec.devices),

@@ -23,7 +23,6 @@ class ResourceSlices:
     def __init__(self, slices: Iterable[device_objects.ResourceSlice] = ()) -> None:
         """Start with some slices."""
         self.changes = change_log.ChangeLog[str]()
-        self._sources: dict[str, device_objects.ResourceSlice] = {}
         self._slices: dict[str, IndexedSlice] = {}
         self._by_node: dict[str, dict[str, IndexedSlice]] = {}
         self._by_pool: dict[PoolId, dict[str, IndexedSlice]] = {}
@@ -32,11 +31,13 @@ class ResourceSlices:
 
     def __iter__(self) -> Iterator[device_objects.ResourceSlice]:
         """Iterate over the slices; they must not change during the iteration."""
-        return iter(self._sources.values())
+        return (each.source for each in self._slices.values())
 
-    def get(self, name: str) -> device_objects.ResourceSlice | None:
-        """Return the slice with this name, or None."""
-        return self._sources.get(name)
+    def get(self, name: str, namespace: str = "") -> device_objects.ResourceSlice | None:
+        """Return the slice with this name, or None; slices have no namespace."""
+        del namespace
+        found = self._slices.get(name)
+        return None if found is None else found.source
 
     def set(self, item: device_objects.ResourceSlice) -> None:
         """Add or replace a slice.
@@ -46,20 +47,22 @@ class ResourceSlices:
         """
         indexed = slice_devices.index_slice(item)
         self.remove(indexed.name)
-        self._sources[indexed.name] = item
         self._slices[indexed.name] = indexed
         self._by_node.setdefault(_get_node_key(indexed), {})[indexed.name] = indexed
         self._by_pool.setdefault(indexed.pool, {})[indexed.name] = indexed
         self._note_change(indexed)
 
-    def remove(self, name: str) -> None:
-        """Remove a slice, if it exists."""
+    def remove(self, name: str, namespace: str = "") -> device_objects.ResourceSlice | None:
+        """Remove a slice; return its last version, or None if it is unknown."""
+        del namespace
         old = self._slices.get(name)
-        if old is not None:
-            self._note_change(old)
-            del self._slices[name], self._sources[name]
-            _leave_group(self._by_node, _get_node_key(old), name)
-            _leave_group(self._by_pool, old.pool, name)
+        if old is None:
+            return None
+        self._note_change(old)
+        del self._slices[name]
+        _leave_group(self._by_node, _get_node_key(old), name)
+        _leave_group(self._by_pool, old.pool, name)
+        return old.source
 
     def list_candidates(self, node_name: str) -> Iterator[IndexedSlice]:
         """Yield the slices that the node may be able to use.

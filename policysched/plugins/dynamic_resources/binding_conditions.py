@@ -101,7 +101,7 @@ def find_waiting_claim(
         ClaimBindingError: a device failed, or a claim is gone.
     """
     for claim in of_pod:
-        newest = known.get(claim.metadata.namespace, claim.metadata.name)
+        newest = known.get(claim.metadata.name, claim.metadata.namespace)
         if newest is None:
             raise claim_binding.ClaimBindingError(
                 f'could not find ResourceClaim "{claim.full_name}"'

@@ -93,7 +93,7 @@ class DeviceBinding:
     async def _wait_until_shown(self, claim: device_objects.ResourceClaim) -> None:
         """Wait until the watch shows a new claim; without it, nothing can be assumed about it."""
         meta, seconds, waited_seconds = claim.metadata, _FIRST_LOOK_SECONDS, 0.0
-        while self._claims.get(meta.namespace, meta.name) is None:
+        while self._claims.get(meta.name, meta.namespace) is None:
             if waited_seconds >= _SHOWN_WITHIN_SECONDS:
                 _log.warning("the watch does not show %s, which was created", claim.full_name)
                 return

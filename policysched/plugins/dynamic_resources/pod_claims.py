@@ -38,7 +38,7 @@ def _iterate_pod_claims(
         name = _find_claim_name(pod.pod, use)
         if name is None:
             continue
-        claim = known.get(namespace, name)
+        claim = known.get(name, namespace)
         if claim is None:
             raise ClaimNotReadyError(f'could not find ResourceClaim "{namespace}/{name}"')
         if claim.metadata.deletion_timestamp is not None:

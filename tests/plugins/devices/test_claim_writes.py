@@ -69,7 +69,7 @@ def test_an_allocation_is_written() -> None:
     assert written.status.reserved_for == (
         device_objects.ResourceClaimConsumerReference(resource="pods", name="p", uid="uid-of-p"),
     )
-    assert world.devices.claims.get("default", "c") == written
+    assert world.devices.claims.get("c", "default") == written
     assert not world.devices.claims.is_being_allocated("uid-c")
 
 
@@ -327,7 +327,7 @@ def _advance(world: DeviceWorld, seconds: float) -> Callable[[], None]:
             id="waited for too long",
         ),
         pytest.param(
-            lambda world: [lambda: world.devices.claims.remove("default", "c")],
+            lambda world: [lambda: world.devices.claims.remove("c", "default")],
             'could not find ResourceClaim "default/c"',
             id="gone",
         ),

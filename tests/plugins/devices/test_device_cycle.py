@@ -312,7 +312,7 @@ def test_a_deallocation_that_is_refused() -> None:
     assert answer.write is not None
     assert not asyncio.run(answer.write())  # type: ignore[arg-type]  # it is a coroutine
     assert world.changes == []
-    assert world.devices.claims.get("default", "c") == world.server.get("c")
+    assert world.devices.claims.get("c", "default") == world.server.get("c")
 
 
 def test_a_pod_that_only_lacks_devices() -> None:
