@@ -37,6 +37,7 @@ class ApiWriters:
 
     def __init__(self, api: client.ApiClient, clock: clocks.Clock) -> None:
         """Write through `api`; events and status need the tasks of `list_background_writers`."""
+        self._clock = clock
         instance = f"policysched-{platform.node()}"
         self.recorder = event_recorder.ApiEventRecorder(api, clock, instance=instance)
         self._status_writer = pod_status.ApiPodStatusWriter(api, clock)
@@ -63,8 +64,9 @@ class ApiWriters:
             cache.devices,
             volume_writer=self._volume_writer,
             claim_writer=self._claim_writer,
+            clock=self._clock,
             start_task=scheduler.start_task,
-            tell=self._record_normal_event,
+            record_event=self._record_normal_event,
             measured_claims=scheduler.measured_claims,
             rng=rng,
             waiting_pods=scheduler.waiting_pods,

@@ -79,6 +79,9 @@ class VolumeWriter(Protocol):
         ...
 
 
+_NO_SERVER = WriteError("there is no API server")
+
+
 class NoVolumeWriter:
     """Stands where there is no API server: nothing is written."""
 
@@ -86,13 +89,13 @@ class NoVolumeWriter:
         self, volume: storage_objects.PersistentVolume
     ) -> storage_objects.PersistentVolume | WriteError:
         """Refuse."""
-        return WriteError("there is no API server")
+        return _NO_SERVER
 
     async def write_claim(
         self, claim: storage_objects.PersistentVolumeClaim
     ) -> storage_objects.PersistentVolumeClaim | WriteError:
         """Refuse."""
-        return WriteError("there is no API server")
+        return _NO_SERVER
 
 
 class ClaimWriter(Protocol):
@@ -151,38 +154,38 @@ class NoClaimWriter:
 
     async def read(self, claim: device_objects.ResourceClaim) -> WriteError:
         """Refuse."""
-        return WriteError("there is no API server")
+        return _NO_SERVER
 
     async def write_finalizers(self, claim: device_objects.ResourceClaim) -> WriteError:
         """Refuse."""
-        return WriteError("there is no API server")
+        return _NO_SERVER
 
     async def write_status(self, claim: device_objects.ResourceClaim) -> WriteError:
         """Refuse."""
-        return WriteError("there is no API server")
+        return _NO_SERVER
 
     async def unreserve(
         self, claim: device_objects.ResourceClaim, pod: pod_shape.PodInfo
     ) -> WriteError:
         """Refuse."""
-        return WriteError("there is no API server")
+        return _NO_SERVER
 
     async def create(self, claim: device_objects.ResourceClaim, name_prefix: str) -> WriteError:
         """Refuse."""
-        return WriteError("there is no API server")
+        return _NO_SERVER
 
     async def delete(self, claim: device_objects.ResourceClaim) -> WriteError:
         """Refuse."""
-        return WriteError("there is no API server")
+        return _NO_SERVER
 
     async def write_extended_resource_status(
         self, pod: pod_shape.PodInfo, status: objects.PodExtendedResourceClaimStatus
     ) -> WriteError:
         """Refuse."""
-        return WriteError("there is no API server")
+        return _NO_SERVER
 
 
-def _tell_nobody(pod: pod_shape.PodInfo, reason: str, action: str, note: str) -> None:
+def _record_nothing(pod: pod_shape.PodInfo, reason: str, action: str, note: str) -> None:
     del pod, reason, action, note
 
 
@@ -194,15 +197,15 @@ def _refuse_task(work: Coroutine[Any, Any, None]) -> None:
 class Handle:
     """What plugins are given when they are made.
 
-    `owners` are the selectors of services and controllers: the cache's, or empty where default
-    spread constraints are not wanted. `preemptions` are the scheduler's, or none where nobody is
-    evicted. `storage`, `budgets` and `devices` are the cache's, for what happens outside a
-    scheduling cycle too: hints, PreBind. `volume_writer`, `claim_writer`, `clock` and `sleep` serve
-    PreBind. `start_task` runs a write that nobody waits for; where nothing is written, it is
-    dropped. `tell` records a normal event about a pod: reason, action and note. `measured_claims`
-    are the scheduler's. `rng` is for choices that are left to chance; without it the same is chosen
-    every time. `waiting_pods` are those that Permit plugins delay: the scheduler's, or none where
-    nothing is bound.
+    `owners` are the selectors of services and controllers: the cache's, or empty if default spread
+    constraints are not wanted. `preemptions` are the scheduler's, or none if no pod is evicted.
+    `storage`, `budgets` and `devices` are the cache's, for what happens outside a scheduling cycle
+    too: hints, PreBind. `volume_writer`, `claim_writer` and `sleep` serve PreBind. `clock` gives the
+    time of writes, and limits how long searches and waits take. `start_task` runs a write in the
+    background; without an API server, it is dropped. `record_event` records a normal event about a
+    pod: reason, action and note. `measured_claims` are the scheduler's. `rng` is for choices that
+    are left to chance; without it the same is chosen every time. `waiting_pods` are those that
+    Permit plugins delay: the scheduler's, or none without bindings.
     """
 
     binder: Binder = dataclasses.field(default_factory=NoBinder)
@@ -222,7 +225,7 @@ class Handle:
     volume_writer: VolumeWriter = dataclasses.field(default_factory=NoVolumeWriter)
     claim_writer: ClaimWriter = dataclasses.field(default_factory=NoClaimWriter)
     clock: clocks.Clock = dataclasses.field(default_factory=clocks.SystemClock)
-    tell: Callable[[pod_shape.PodInfo, str, str, str], None] = _tell_nobody
+    record_event: Callable[[pod_shape.PodInfo, str, str, str], None] = _record_nothing
     measured_claims: claim_measurements.ClaimMeasurements = dataclasses.field(
         default_factory=claim_measurements.ClaimMeasurements
     )

@@ -74,7 +74,7 @@ class ClaimServer:
         taken, self.writes = self.writes, []
         return taken
 
-    def tell(self, pod: pod_shape.PodInfo, reason: str, action: str, note: str) -> None:
+    def record_event(self, pod: pod_shape.PodInfo, reason: str, action: str, note: str) -> None:
         """Record a normal event about a pod."""
         del pod
         made = {"type": "Normal", "reason": reason, "action": action, "note": note}
@@ -177,7 +177,7 @@ def answer(cluster: Manifest, make_decider: MakeDecider) -> Iterator[Manifest]:
         handles.Handle,
         claim_writer=server,
         start_task=server.tasks.append,
-        tell=server.tell,
+        record_event=server.record_event,
         clock=clocks.ManualClock(NOW),
         sleep=_skip_time,
     )

@@ -145,6 +145,7 @@ class DemoCluster:
             cache.storage,
             cache.budgets,
             cache.devices,
+            clock=self._time.clock,
             waiting_pods=self._scheduler.waiting_pods,
         )
         profiles = policies.require_profiles(policies.make_profiles(self._policies, handle))

@@ -9,8 +9,8 @@ pod, and not one for each node.
 from __future__ import annotations
 
 import enum
-from collections import OrderedDict
-from collections.abc import Hashable, Sequence
+import functools
+from collections.abc import Callable, Hashable, Sequence
 from typing import Final
 
 import numpy as np
@@ -115,20 +115,6 @@ class KindVerdicts:
         return AllocationVerdict.FITS
 
 
-class AllocationVerdicts:
-    """The verdicts about all kinds of claims, the recently used ones."""
-
-    def __init__(self) -> None:
-        """Start empty."""
-        self._kinds: OrderedDict[Hashable, KindVerdicts] = OrderedDict()
-
-    def get(self, kind: Hashable) -> KindVerdicts:
-        """Return the verdicts about a kind of claims."""
-        found = self._kinds.get(kind)
-        if found is None:
-            found = self._kinds[kind] = KindVerdicts()
-            if len(self._kinds) > MAX_KINDS:
-                self._kinds.popitem(last=False)
-        else:
-            self._kinds.move_to_end(kind)
-        return found
+def make_cache() -> Callable[[Hashable], KindVerdicts]:
+    """Return what finds the verdicts about a kind of claims; those of recent kinds are kept."""
+    return functools.lru_cache(MAX_KINDS)(lambda _kind: KindVerdicts())

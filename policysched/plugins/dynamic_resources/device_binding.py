@@ -53,7 +53,7 @@ class DeviceBinding:
                 await self._bind_claim(cycle, i, pod)
         if any(map(binding_conditions.has_binding_conditions, cycle.claims)):
             note = f"waiting for binding conditions for device on node {node_name}"
-            self._handle.tell(pod, "BindingConditionsPending", "Scheduling", note)
+            self._handle.record_event(pod, "BindingConditionsPending", "Scheduling", note)
             await self._wait_and_measure(cycle.claims, pod.pod.spec.scheduler_name)
 
     async def _bind_claim(
@@ -65,7 +65,10 @@ class DeviceBinding:
         if is_created:
             claim = cycle.claims[i] = await self._create(claim, pod)
         binder = claim_binding.ClaimBinder(
-            pod, self._writer, self._handle.sleep, timestamp=self._format_now()
+            pod,
+            self._writer,
+            self._handle.sleep,
+            timestamp=time_text.format_rfc3339(self._handle.clock.now()),
         )
         allocation = None if reserved is None else reserved.allocation
         written = cycle.claims[i] = await binder.bind(claim, allocation)
@@ -171,7 +174,7 @@ class DeviceBinding:
             if allocation is None or device_cycle.is_in_memory(claim):
                 continue
             if not pod_claims.is_reserved_for(claim, pod):
-                now = self._format_now()
+                now = time_text.format_rfc3339(cycle.snap.now)
                 self._claims.assume(claim_binding.reserve_claim(claim, allocation, pod, now))
                 self._claims.end_allocation(claim)
 
@@ -220,9 +223,6 @@ class DeviceBinding:
         if refused is not None:
             _log.warning("deletion of %s: %s", claim.full_name, refused.message)
         return refused is None
-
-    def _format_now(self) -> str:
-        return time_text.format_rfc3339(self._handle.clock.now())
 
 
 def _list_results(

@@ -90,7 +90,7 @@ class DynamicResources:
             selector_cache.SelectorCache(), handle.clock, filter_seconds
         )
         self._pools = node_pools.NodePools(handle.devices.slices)
-        self._verdicts = allocation_verdicts.AllocationVerdicts()
+        self._find_kind_verdicts = allocation_verdicts.make_cache()
         self._hints = queueing_hints.ClaimHints(handle.devices)
 
     @classmethod
@@ -244,7 +244,7 @@ class DynamicResources:
             raise AssertionError("only variants with claims are searched")
         if kept is None:
             self._pools.refresh(nodes)
-            kept = variant.verdicts = self._verdicts.get(search.kind)
+            kept = variant.verdicts = self._find_kind_verdicts(search.kind)
             kept.drop_outdated(self._pools, self._handle.devices)
         kept.complete(rows, self._pools, nodes.nodes, search)
         return kept
