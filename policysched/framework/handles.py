@@ -200,7 +200,7 @@ class Handle:
     `owners` are the selectors of services and controllers: the cache's, or empty if default spread
     constraints are not wanted. `preemptions` are the scheduler's, or none if no pod is evicted.
     `storage`, `budgets` and `devices` are the cache's, for what happens outside a scheduling cycle
-    too: hints, PreBind. `volume_writer`, `claim_writer` and `sleep` serve PreBind. `clock` gives the
+    too: hints, PreBind. `volume_writer`, `claim_writer` and `sleep` serve PreBind. `clock` has the
     time of writes, and limits how long searches and waits take. `start_task` runs a write in the
     background; without an API server, it is dropped. `record_event` records a normal event about a
     pod: reason, action and note. `measured_claims` are the scheduler's. `rng` is for choices that

@@ -43,6 +43,7 @@ from policysched.plugins.dynamic_resources.allocation_errors import (
 )
 from policysched.plugins.dynamic_resources.allocation_verdicts import AllocationVerdict
 from policysched.plugins.dynamic_resources.device_cycle import DeviceCycle
+from policysched.plugins.shared import pod_independent_filter
 
 NO_DEVICES: Final = "cannot allocate all claims"
 UNAVAILABLE: Final = "resourceclaim not available on the node"
@@ -66,7 +67,7 @@ class DynamicResourcesArgs(arguments.ArgumentStruct, frozen=True):
     binding_timeout: str | None = None
 
 
-class DynamicResources:
+class DynamicResources(pod_independent_filter.PodIndependentFilter):
     """Rejects nodes without devices for the claims of a pod, and allocates them on the chosen one.
 
     Scores nodes by the alternatives that claims get there (`firstAvailable`).
@@ -248,18 +249,6 @@ class DynamicResources:
             kept.drop_outdated(self._pools, self._handle.devices)
         kept.complete(rows, self._pools, nodes.nodes, search)
         return kept
-
-    def remember(
-        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
-    ) -> None:
-        """Store the claims of the pod, for `filter_apart`."""
-        self.pre_filter(state, pod, snap)
-
-    def filter_apart(
-        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
-    ) -> status.NodeStatuses:
-        """Return a status for each of the n nodes; other pods do not affect it."""
-        return self.filter(state, pod, nodes)
 
     def post_filter(
         self,

@@ -20,6 +20,7 @@ from policysched.cluster.pods import pod_shape
 from policysched.cluster.storage import storage
 from policysched.framework import apart, cycle_state, events, handles, interface, status
 from policysched.plugins import arguments, names
+from policysched.plugins.shared import pod_independent_filter
 from policysched.plugins.volume_binding import (
     queueing_hints,
     volume_claims,
@@ -76,7 +77,7 @@ class _VolumeBindingState:
     reservation: volume_reservation.VolumeReservation | None = None
 
 
-class VolumeBinding:
+class VolumeBinding(pod_independent_filter.PodIndependentFilter):
     """Rejects nodes without volumes for the pod's claims, and binds claims on the chosen node."""
 
     name = names.VOLUME_BINDING
@@ -176,18 +177,6 @@ class VolumeBinding:
         if cycle.findings is None:
             cycle.findings = self._finder.find_pod_volumes(cycle.claims, cycle.snap)
         return cycle.findings
-
-    def remember(
-        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
-    ) -> None:
-        """Store the claims of the pod, for `filter_apart`."""
-        self.pre_filter(state, pod, snap)
-
-    def filter_apart(
-        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
-    ) -> status.NodeStatuses:
-        """Return a status for each of the n nodes; other pods do not affect it."""
-        return self.filter(state, pod, nodes)
 
     def reserve(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node_name: str

@@ -17,13 +17,13 @@ from policysched.cluster.pods import pod_shape
 from policysched.cluster.storage import storage
 from policysched.framework import apart, cycle_state, events, interface, status
 from policysched.plugins import names
-from policysched.plugins.shared import node_rejection_texts
+from policysched.plugins.shared import node_rejection_texts, pod_independent_filter
 from policysched.plugins.volume_zone import queueing_hints, volume_topology
 
 REASON = "node(s) had no available volume zone"
 
 
-class VolumeZone:
+class VolumeZone(pod_independent_filter.PodIndependentFilter):
     """Rejects nodes outside the zones or regions of the volumes of the pod's claims."""
 
     name = names.VOLUME_ZONE
@@ -67,18 +67,6 @@ class VolumeZone:
             has_labels |= nodes.label_ids(key) >= 0
         rejected = status.unresolvable(self.name, REASON)
         return status.NodeStatuses.where(has_labels & ~matches, rejected)
-
-    def remember(
-        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
-    ) -> None:
-        """Store the labels of the pod's volumes, for `filter_apart`."""
-        self.pre_filter(state, pod, snap)
-
-    def filter_apart(
-        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
-    ) -> status.NodeStatuses:
-        """Return a status for each of the n nodes; other pods do not affect it."""
-        return self.filter(state, pod, nodes)
 
     def evidence_on(
         self,
