@@ -129,7 +129,7 @@ class BindingPoints:
     def assume_written(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node_name: str
     ) -> None:
-        """Let plugins take as written what their PreBind would write."""
+        """Let plugins assume the writes of their PreBind."""
         for plugin in self._find_concerned(state).assuming:
             plugin.assume_written(state, pod, node_name)
 

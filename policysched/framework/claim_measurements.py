@@ -1,4 +1,4 @@
-"""Measure what DynamicResources writes, with the names, labels and buckets of kube-scheduler.
+"""Measure the writes and waits of DynamicResources, with kube-scheduler's labels and buckets.
 
 Source: `pkg/scheduler/metrics/metrics.go`.
 """

@@ -122,7 +122,7 @@ class ClaimWriter(Protocol):
     ) -> device_objects.ResourceClaim | WriteError:
         """Write allocation and reservations of a claim; return the claim as it is then.
 
-        Without an allocation, what drivers reported of its devices is removed, too.
+        Without an allocation, the reports of drivers on its devices are removed, too.
         """
         ...
 
@@ -150,7 +150,7 @@ class ClaimWriter(Protocol):
 
 
 class NoClaimWriter:
-    """Stands where there is no API server: nothing is read or written."""
+    """Refuses all reads and writes, because there is no API server."""
 
     async def read(self, claim: device_objects.ResourceClaim) -> WriteError:
         """Refuse."""

@@ -433,12 +433,12 @@ class PreBindPreFlightPlugin(PreBindPlugin, Protocol):
 
 
 class AssumingPlugin(PreBindPlugin, Protocol):
-    """Can do without the writes of its PreBind, where nothing is written (`simulate`)."""
+    """Can assume the writes of its PreBind, if nothing is written (`simulate`)."""
 
     def assume_written(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node_name: str
     ) -> None:
-        """Let the next pod see what would be there if PreBind had written it."""
+        """Change the plugin's state as the writes of PreBind would."""
         ...
 
 

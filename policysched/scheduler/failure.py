@@ -172,7 +172,7 @@ class FailureHandler:
             self._publish_failure(queued, prof, failure)
 
     async def _write_for_pod(self, uid: str, write: Callable[[], Awaitable[bool]]) -> None:
-        """Write what a PostFilter plugin wants; if that fails, no event will wake the pod."""
+        """Run the write of a PostFilter plugin; if it fails, no event will wake the pod."""
         if not await write():
             self._queue.retry_after_error(uid)
 

@@ -68,7 +68,7 @@ class Scheduler:
         preemptions: running preemptions, for the plugin that gates preemptors.
         events: sinks for all changes in the cluster.
         decisions, counters, measurements: the decision log, counts and histograms.
-        measured_claims: what DynamicResources measures.
+        measured_claims: counts and waits of DynamicResources.
     """
 
     def __init__(

@@ -55,7 +55,7 @@ class ResourceClaims:
         key = self._extended.get(pod_uid)
         return None if key is None else self._find(key)
 
-    # --- what the watch shows ---------------------------------------------------------------------
+    # --- watch ------------------------------------------------------------------------------------
 
     def set(self, item: Claim) -> None:
         """Add or replace a claim; an assumption about an older version ends.
@@ -84,7 +84,7 @@ class ResourceClaims:
             self._note_change(old, None)
         return old
 
-    # --- what the scheduler decides ---------------------------------------------------------------
+    # --- decisions of the scheduler ---------------------------------------------------------------
 
     def assume(self, item: Claim) -> None:
         """Assume a version that has been written, unless a newer one is known or it was deleted."""
@@ -101,7 +101,7 @@ class ResourceClaims:
         self.allocated.set(uid, allocation)
 
     def end_allocation(self, item: Claim) -> None:
-        """Stop counting an allocation; what the newest version of the claim says counts again."""
+        """Stop counting an allocation; the allocation of the newest version counts again."""
         if self._in_flight.pop(item.metadata.uid, None) is not None:
             newest = self._find(_make_key(item))
             is_there = newest is not None and newest.metadata.uid == item.metadata.uid

@@ -84,7 +84,7 @@ class DeviceClasses:
 
 
 def _get_provision(item: device_objects.DeviceClass | None) -> tuple[str | None, ...] | None:
-    """Return what decides which extended resources a class provides; None without a class."""
+    """Return the fields that decide about extended resources of a class; None without a class."""
     if item is None:
         return None
     return item.spec.extended_resource_name, item.metadata.creation_timestamp

@@ -1,4 +1,4 @@
-"""What the cluster says about devices: slices, classes and claims."""
+"""The objects about devices: slices, classes and claims."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ class ClusterDevices:
     Attributes:
         slices: the ResourceSlices.
         classes: the DeviceClasses.
-        claims: the ResourceClaims, with what their allocations hold.
+        claims: the ResourceClaims, with their allocated devices.
     """
 
     def __init__(self) -> None:

@@ -101,7 +101,7 @@ class NodePools:
 def _list_identities(
     known: slices.ResourceSlices, of_node: pools.NodeSlices, node: objects.Node
 ) -> Iterator[Hashable]:
-    """Yield what distinguishes the pools of a node from those of others, and from earlier ones."""
+    """Yield the identity of the pools of a node; other and earlier pools have another one."""
     for pool, members in of_node.items():
         if not pools.is_complete(members):
             yield frozenset(known.list_pool(pool))

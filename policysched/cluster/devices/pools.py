@@ -61,7 +61,7 @@ NodeSlices: TypeAlias = dict[PoolId, list[IndexedSlice]]
 
 
 def gather_pools(known: slices.ResourceSlices, node: objects.Node) -> list[NodePool]:
-    """Return what `make_pools` does of the slices for a node.
+    """Return the pools of a node; see `make_pools`.
 
     Raises:
         NodeSelectionError: a node selector cannot be parsed.

@@ -181,7 +181,7 @@ class ResourceClaimConsumerReference(wire.WireStruct, frozen=True):
 
 
 class AllocatedDeviceStatus(wire.WireStruct, frozen=True):
-    """`status.devices[]`: what the driver reports of a device of the claim."""
+    """`status.devices[]`: the driver's report on a device of the claim."""
 
     driver: str = ""
     pool: str = ""

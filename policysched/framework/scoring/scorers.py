@@ -106,7 +106,7 @@ class NoScore:
 
 
 def make_no_scorer(scorer: Scorer) -> Scorer:
-    """Return what takes the place of a plugin that does not apply to a pod."""
+    """Return the stand-in for a plugin that does not apply to a pod."""
     return Scorer(
         number=scorer.number,
         plugin=NoScore(scorer.plugin.name),

@@ -51,7 +51,7 @@ class ApiClaimWriter:
     ) -> device_objects.ResourceClaim | handles.WriteError:
         """Write allocation and reservations of a claim; return the claim as it is then.
 
-        Without an allocation, what drivers reported of its devices is removed, too.
+        Without an allocation, the reports of drivers on its devices are removed, too.
         """
         fields: dict[str, object] = {
             "/status/allocation": claim.allocation,

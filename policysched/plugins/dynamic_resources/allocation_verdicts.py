@@ -42,7 +42,7 @@ class KindVerdicts:
 
     Attributes:
         verdicts: int8 (S,), an `AllocationVerdict` for each set of pools.
-        scores: int64 (S,), what `ClaimSearch.score` says of the allocations; 0 unless it FITS.
+        scores: int64 (S,), `ClaimSearch.score` of the allocations; 0 unless it FITS.
         errors: the text for each set of which the verdict is ERROR.
     """
 
@@ -116,5 +116,5 @@ class KindVerdicts:
 
 
 def make_cache() -> Callable[[Hashable], KindVerdicts]:
-    """Return what finds the verdicts about a kind of claims; those of recent kinds are kept."""
+    """Return a function that finds the verdicts about a kind of claims; recent kinds are cached."""
     return functools.lru_cache(MAX_KINDS)(lambda _kind: KindVerdicts())

@@ -15,7 +15,7 @@ from policysched.plugins.kernels import node_selection as node_masks
 
 
 class ClaimAvailability:
-    """The allocated claims of a pod, and where they can be used."""
+    """The allocated claims of a pod, and the nodes on which they can be used."""
 
     def __init__(
         self,

@@ -22,7 +22,7 @@ _RETRY_SECONDS: Final = 0.01
 
 
 class ClaimBindingError(Exception):
-    """The claim cannot be written, or is not what it was; the text is one of kube-scheduler."""
+    """The claim cannot be written, or has changed; the text is kube-scheduler's."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

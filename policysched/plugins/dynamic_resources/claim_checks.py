@@ -1,4 +1,4 @@
-"""Check in PreFilter what makes a search for devices of a claim pointless on every node.
+"""Find claims in PreFilter for which no node can have devices.
 
 Source: `framework/plugins/dynamicresources/dynamicresources.go`, PreFilter.
 """

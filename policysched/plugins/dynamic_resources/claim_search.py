@@ -20,7 +20,7 @@ _encoder = msgspec.json.Encoder(order="deterministic")
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class SearchSettings:
-    """What all searches of a plugin share.
+    """The settings of all searches of a plugin.
 
     Attributes:
         selectors: compiled selectors, with their answers.
@@ -37,7 +37,7 @@ class ClaimSearch:
     """Searches devices for some claims, on one node after the other.
 
     Attributes:
-        kind: what distinguishes these claims for the search from those of other pods.
+        kind: equal for claims that get the same answer on every node.
     """
 
     def __init__(
@@ -89,7 +89,7 @@ class ClaimSearch:
 def score_alternatives(
     claim: device_objects.ResourceClaim, allocation: device_objects.AllocationResult
 ) -> int:
-    """Return the sum of what the chosen alternatives of a claim are worth: the first ones more.
+    """Return the sum of the points of the chosen alternatives of a claim: the first ones have more.
 
     Source: `framework/plugins/dynamicresources/dynamicresources.go`, computeScore.
     """

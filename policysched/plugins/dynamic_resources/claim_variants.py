@@ -26,7 +26,7 @@ from policysched.plugins.dynamic_resources import (
 
 @dataclasses.dataclass(slots=True)
 class ClaimVariant:
-    """What is searched on some nodes.
+    """The claims for which devices are searched on some nodes.
 
     Attributes:
         claims: the claims for which devices are searched; the one for extended resources is last.

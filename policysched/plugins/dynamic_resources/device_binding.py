@@ -28,7 +28,7 @@ _SHOWN_WITHIN_SECONDS: Final = 120.0
 
 
 class DeviceBinding:
-    """Writes claims through a handle, and keeps what the scheduler knows of them in step."""
+    """Writes claims through a handle, and updates the scheduler's own claims."""
 
     def __init__(self, handle: handles.Handle, binding_seconds: float) -> None:
         """Wait for at most `binding_seconds` until devices are ready."""
@@ -164,7 +164,7 @@ class DeviceBinding:
             left_seconds -= _POLL_SECONDS
 
     def assume_written(self, cycle: device_cycle.DeviceCycle, pod: pod_shape.PodInfo) -> None:
-        """Take allocations and reservations as written, where nothing is written.
+        """Assume allocations and reservations without a write.
 
         A claim that would be created stays in flight.
         """

@@ -1,4 +1,4 @@
-"""What DynamicResources knows of a pod, from PreFilter to PreBind."""
+"""The state of a pod in DynamicResources, from PreFilter to PreBind."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class ReservedAllocation:
 
 @dataclasses.dataclass(slots=True)
 class DeviceCycle:
-    """What the plugin knows of a pod in one cycle.
+    """The state of a pod in one cycle.
 
     Attributes:
         snap: snapshot of the cycle.
@@ -37,7 +37,7 @@ class DeviceCycle:
         variants: searches devices for those that have none.
         availability: on which nodes the others can be used.
         extended: the requests for extended resources, or None.
-        reserved: what Reserve has chosen, by index of the claim.
+        reserved: the allocations that Reserve chose, by index of the claim.
         mappings: which requests for extended resources serve which containers on the chosen node.
     """
 

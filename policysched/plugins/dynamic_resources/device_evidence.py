@@ -1,7 +1,7 @@
-"""Say for people why a node has no devices for a claim: the first test that each device failed.
+"""Explain why a node has no devices for a claim: the first test that each device fails.
 
-kube-scheduler says `cannot allocate all claims` and no more. Here, devices are tested one by one,
-each as if it were the only one to be chosen. The tests have the order that helps most: a device
+kube-scheduler reports only `cannot allocate all claims`. Here, devices are tested one by one, each
+as if it were the only one to be chosen. The tests have the order that helps most: a device
 that no selector wants is not said to be in use.
 """
 
@@ -48,7 +48,7 @@ class DeviceEvidence:
         )
 
     def describe(self, claims: Sequence[device_objects.ResourceClaim]) -> str:
-        """Return for each request of `claims` what its devices fail; "" without devices to test."""
+        """Return the failed tests of devices, for each request of `claims`."""
         if not any(pool.devices for pool in self._pools):
             unready = [f"{pool.id}" for pool in self._pools]
             named = f"; not ready: {', '.join(unready)}" if unready else ""

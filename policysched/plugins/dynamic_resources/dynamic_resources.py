@@ -126,7 +126,7 @@ class DynamicResources(pod_independent_filter.PodIndependentFilter):
     def applies_to(
         self, state: cycle_state.CycleState, shape: pod_shape.PodShape, snap: snapshot.Snapshot
     ) -> bool:
-        """Return whether the pod has claims, or requests what device classes can provide."""
+        """Return whether the pod has claims, or requests resources that classes can provide."""
         del state, snap
         if shape.spec.resource_claims:
             return True
@@ -215,7 +215,7 @@ class DynamicResources(pod_independent_filter.PodIndependentFilter):
         concerned: columns.NodeMask,
         nodes: snapshot.NodeView,
     ) -> None:
-        """Add what a search says about some of the n nodes, `concerned` bool (n,)."""
+        """Add the answers of a search about some of the n nodes, `concerned` bool (n,)."""
         asked = concerned & nodes.snapshot.is_alive[nodes.row_numbers]
         rows = nodes.row_numbers[asked]
         kept = self._find_verdicts(cycle, variant, rows)
@@ -395,7 +395,7 @@ class DynamicResources(pod_independent_filter.PodIndependentFilter):
     def assume_written(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node_name: str
     ) -> None:
-        """Take allocations and reservations as written."""
+        """Assume allocations and reservations without a write."""
         del node_name
         cycle = state.find(self.name, DeviceCycle)
         if cycle is not None:

@@ -133,7 +133,7 @@ class _ResourceRequests:
         container: objects.Container,
         reusable: Iterable[device_objects.DeviceRequest],
     ) -> device_objects.DeviceRequest | None:
-        """Add the mappings of a container; return a request for what it cannot reuse, or None."""
+        """Add the mappings of a container; return a request for the missing devices."""
         names = sorted(container.resources.requests)
         wanted = _parse_count(container.resources.requests.get(self._resource, 0))
         if not wanted:
