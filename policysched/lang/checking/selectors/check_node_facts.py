@@ -8,18 +8,17 @@ from typing import Any, cast
 from policysched import release_version
 from policysched.lang.checked import checked_selector
 from policysched.lang.checking import diagnostic_collector
+from policysched.lang.checking.selectors import requirement_operators
 from policysched.lang.diagnostics import diagnostics
 from policysched.lang.syntax import syntax_expr
 from policysched.lang.words import kubernetes_names, vocabulary
 
-_OPERATORS = {"=": "In", "!=": "NotIn"}
 _KNOWN = {name.lower(): name for name in vocabulary.NODE_CONDITIONS}
 _STATES_OF_KUBECTL = {
     "notready": "condition(Ready) != True",
     "schedulingdisabled": "tainted(node.kubernetes.io/unschedulable)",
 }
 """Words in the column STATUS of `kubectl get nodes`, in lower case -> what policies write."""
-_COMPARATORS = {"Gt": ">", "Lt": "<"}
 _BEGINNING = re.compile(r"v?[0-9]+\.[0-9]+(?:\.[0-9]+)?")
 _SUFFIXES = (
     "suffixes of builds such as `-gke.100` do not count; nodes with a pre-release such as `-rc.1` "
@@ -33,13 +32,15 @@ def check_condition_requirement(
     condition: syntax_expr.Value,
 ) -> checked_selector.ConditionRequirement | None:
     """Check a requirement on `condition(TYPE)`; return None if an error was reported."""
-    operator = _OPERATORS.get(requirement.operator, requirement.operator)
+    operator = requirement_operators.name_set_operator(requirement.operator)
     problem = kubernetes_names.find_label_key_problem(condition.text)
     if problem:
         found.report_invalid_name("condition", condition, problem)
         return None
     if operator not in ("In", "NotIn", "Exists", "DoesNotExist"):
-        _report_operator(found, requirement, "In, NotIn, =, !=, Exists and DoesNotExist")
+        requirement_operators.report_wrong_operator(
+            found, requirement, "In, NotIn, =, !=, Exists and DoesNotExist"
+        )
         return None
     wrong = [each for each in requirement.words if each.text not in vocabulary.CONDITION_STATUSES]
     for each in wrong:
@@ -90,16 +91,16 @@ def check_version_requirement(
     if component.text not in vocabulary.NODE_INFO:
         found.report_word_not_allowed("an argument of `nodeInfo`", component, vocabulary.NODE_INFO)
         return None
-    comparator = _COMPARATORS.get(requirement.operator, requirement.operator)
-    if comparator not in ("=", "!=", "<", "<=", ">", ">="):
-        _report_operator(found, requirement, "=, !=, <, <=, > and >=")
+    comparator = requirement_operators.COMPARATORS.get(requirement.operator)
+    if comparator is None:
+        requirement_operators.report_wrong_operator(found, requirement, "=, !=, <, <=, > and >=")
         return None
     word = requirement.words[0]
     bound = release_version.parse_version_bound(word.text)
     if bound is None:
         _report_version(found, word)
         return None
-    return checked_selector.VersionRequirement(cast("Any", comparator), bound, requirement.span)
+    return checked_selector.VersionRequirement(comparator, bound, requirement.span)
 
 
 def _report_version(
@@ -120,20 +121,4 @@ def _report_version(
         notes=(_SUFFIXES,) if fix and has_suffix else (),
         help=f"write `{beginning}`" if fix else "write two or three numbers, as in `>= 1.30`",
         fix=fix,
-    )
-
-
-def _report_operator(
-    found: diagnostic_collector.DiagnosticCollector,
-    requirement: syntax_expr.Requirement,
-    operators: str,
-) -> None:
-    """Report an operator that the function does not support."""
-    subject = found.get_text_on_one_line(requirement.subject.span)
-    operator = found.get_text_on_one_line(requirement.operator_span)
-    found.add_error(
-        "PS108",
-        f"`{subject}` does not support the operator `{operator}`",
-        requirement.operator_span,
-        help=f"supported operators are {operators}",
     )

@@ -22,23 +22,13 @@ from policysched.lang.checking.selectors import (
     check_taints,
     field_values,
     param_values,
+    requirement_operators,
     whole_numbers,
 )
 from policysched.lang.diagnostics import fixes
 from policysched.lang.foreign import foreign_words
 from policysched.lang.syntax import syntax, syntax_expr
 from policysched.lang.words import glob_patterns, kubernetes_names, numerals, vocabulary
-
-_COMPARATORS: dict[str, checked_selector.Comparator] = {
-    "=": "=",
-    "!=": "!=",
-    "<": "<",
-    "<=": "<=",
-    ">": ">",
-    ">=": ">=",
-    "Gt": ">",
-    "Lt": "<",
-}
 
 
 class SelectorChecker:
@@ -307,7 +297,7 @@ class SelectorChecker:
                     kubernetes_names.find_label_value_problem, value_word.text
                 )
                 good = self._check_name_validity(value_word, "label value", problem) and good
-        operator = {"=": "In", "!=": "NotIn"}.get(requirement.operator, requirement.operator)
+        operator = requirement_operators.name_set_operator(requirement.operator)
         values = tuple(sorted({each.text for each in requirement.words}))
         return make(key.text, operator, values, requirement.span) if good else None
 
@@ -364,8 +354,8 @@ class SelectorChecker:
         may_be_unset = field.kind == "text" or self._domain == "cluster"
         if operator in ("Exists", "DoesNotExist") and may_be_unset:
             operator, values = ("NotIn", [""]) if operator == "Exists" else ("In", [""])
-        operator = {"=": "In", "!=": "NotIn"}.get(operator, operator)  # type: ignore[assignment] # values of the dict are operators
-        if operator not in ("In", "NotIn"):
+        set_operator = requirement_operators.name_set_operator(operator)
+        if set_operator not in ("In", "NotIn"):
             self._report_operator_of_field(requirement)
             return None
         for value in requirement.words:
@@ -377,7 +367,7 @@ class SelectorChecker:
         field_values.warn_of_impossible_owner_kind(self._found, requirement)
         return checked_selector.FieldRequirement(
             cast("Any", name),
-            cast("Any", operator),
+            cast("Any", set_operator),
             tuple(sorted(set(values))),
             requirement.span,
         )
@@ -389,20 +379,7 @@ class SelectorChecker:
         if requirement.subject.name.text == "storageClass" and requirement.operator in signs:
             supported += f"; write `requests(storage) {signs[requirement.operator]} 0`"
         code = "PS704" if self._domain == "cluster" else "PS108"
-        self._report_wrong_operator(requirement, supported, code)
-
-    def _report_wrong_operator(
-        self, requirement: syntax_expr.Requirement, operators: str, code: str = "PS108"
-    ) -> None:
-        """Report an operator that the subject does not support."""
-        subject = self._found.get_text_on_one_line(requirement.subject.span)
-        operator = self._found.get_text_on_one_line(requirement.operator_span)
-        self._found.add_error(
-            code,
-            f"`{subject}` does not support the operator `{operator}`",
-            requirement.operator_span,
-            help=f"supported operators are {operators}",
-        )
+        requirement_operators.report_wrong_operator(self._found, requirement, supported, code)
 
     def _check_amount_requirement(
         self, requirement: syntax_expr.Requirement, argument: syntax_expr.Value
@@ -422,9 +399,11 @@ class SelectorChecker:
         self, requirement: syntax_expr.Requirement, resource: str | None, unit: units.Unit
     ) -> checked_selector.NumberRequirement | None:
         """Check a comparison of the priority or of an amount of a resource."""
-        comparator = _COMPARATORS.get(requirement.operator)
+        comparator = requirement_operators.COMPARATORS.get(requirement.operator)
         if comparator is None:
-            self._report_wrong_operator(requirement, "=, !=, <, <=, > and >=")
+            requirement_operators.report_wrong_operator(
+                self._found, requirement, "=, !=, <, <=, > and >="
+            )
             return None
         word = requirement.words[0]
         is_number = numerals.parse_numeral(word.text) is not None or word.text[:1] in "-0123456789"
