@@ -11,6 +11,7 @@ from policysched import int64, release_version
 from policysched.cluster import snapshot
 from policysched.cluster.columns import columns, interning, label_column
 from policysched.cluster.objects import fields_as_labels, node_texts, objects, selectors
+from policysched.compiler import value_tests
 from policysched.lang.checked import checked_selector, comparisons
 from policysched.lang.words import glob_patterns
 
@@ -54,33 +55,6 @@ class VersionTest:
     def matches_value(self, value: str | None) -> bool:
         """Return whether a version meets the comparison."""
         return comparisons.compare_version(value or "", self.comparator, self.bound)
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class PatternTest:
-    """Whether a text matches one of some patterns.
-
-    Attributes:
-        is_negated: whether it must match none of them, or be absent.
-        is_field: whether the text is a field, which is unset if it is "".
-    """
-
-    key: str
-    values: tuple[str, ...]
-    is_negated: bool = False
-    is_field: bool = False
-
-    @property
-    def test(self) -> str:
-        """The requirement as text, without the key."""
-        return f"{'NotIn' if self.is_negated else 'In'} ({', '.join(self.values)})"
-
-    def matches_value(self, value: str | None) -> bool:
-        """Return whether a text meets the requirement; None means that it is absent."""
-        if value is None:
-            return self.is_negated
-        find = glob_patterns.matches_field if self.is_field else glob_patterns.matches_any_pattern
-        return find(self.values, value) is not self.is_negated
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -178,7 +152,7 @@ def lower(selector: checked_selector.Selector) -> NodeMask:
 def _lower_requirement(required: checked_selector.Requirement) -> NodeMask:
     match required:
         case checked_selector.LabelRequirement():
-            return LabelMask(requirement(required))
+            return LabelMask(value_tests.make_value_test(required))
         case checked_selector.TaintRequirement(pattern=pattern):
             return TaintMask(pattern)
         case checked_selector.FieldRequirement():
@@ -186,7 +160,7 @@ def _lower_requirement(required: checked_selector.Requirement) -> NodeMask:
             return has_one if required.operator == "In" else NotMask(has_one)
         case checked_selector.AnnotationRequirement(key=key):
             of_annotation = dataclasses.replace(required, key=node_texts.make_annotation_key(key))
-            return LabelMask(requirement(of_annotation))
+            return LabelMask(value_tests.make_value_test(of_annotation))
         case checked_selector.ConditionRequirement(condition=condition):
             operator = selectors.LabelOperator(required.operator)
             key = node_texts.make_condition_key(condition)
@@ -206,11 +180,11 @@ def _field(required: checked_selector.FieldRequirement) -> NodeMask:
     match field:
         case "nodeName" | "clusterName":
             if any(map(glob_patterns.is_pattern, values)):
-                return LabelMask(PatternTest(node_texts.NODE_NAME, values))
+                return LabelMask(value_tests.PatternTest(node_texts.NODE_NAME, values))
             return NameMask(values)
         case "provider" | "region":
             key = fields_as_labels.make_field_label_key(field)
-            return LabelMask(PatternTest(key, values, is_field=True))
+            return LabelMask(value_tests.PatternTest(key, values, is_field=True))
         case "zone":
             keys = [fields_as_labels.make_field_value_label_key(field, value) for value in values]
             has_key = [selectors.Requirement(k, selectors.LabelOperator.EXISTS) for k in keys]
@@ -218,16 +192,6 @@ def _field(required: checked_selector.FieldRequirement) -> NodeMask:
         case _:
             msg = f"{required.span}: a node has no {field}"
             raise TypeError(msg)
-
-
-def requirement(
-    written: checked_selector.LabelRequirement | checked_selector.AnnotationRequirement,
-) -> label_column.ValueTest:
-    """Return a label requirement in the form that columns and pods are asked in."""
-    if written.has_patterns:
-        return PatternTest(written.key, written.values, written.operator == "NotIn")
-    operator = selectors.LabelOperator(written.operator)
-    return selectors.Requirement(written.key, operator, frozenset(written.values))
 
 
 def taint_matches(pattern: checked_selector.TaintPattern, taint: objects.Taint) -> bool:

@@ -2,33 +2,20 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Mapping
-from types import MappingProxyType
 from typing import Any, TypeAlias, assert_never
 
 from policysched.cluster.columns import label_column
 from policysched.cluster.counters import pod_counts
 from policysched.cluster.pods import pod_requests, pod_shape
-from policysched.compiler.nodes import node_masks
+from policysched.compiler import value_tests
 from policysched.compiler.pods import pod_fields
-from policysched.lang.checked import checked_selector
+from policysched.lang.checked import checked_selector, comparisons
 from policysched.lang.words import glob_patterns
 
 PodPredicate: TypeAlias = Callable[[pod_shape.PodShape], bool]
 LabelsPredicate: TypeAlias = Callable[[Mapping[str, str]], bool]
 NamespacePredicate: TypeAlias = Callable[[str, pod_counts.NamespaceLabels], bool]
-
-_COMPARISONS: Mapping[str, Callable[[Any, Any], bool]] = MappingProxyType(
-    {
-        "=": operator.eq,
-        "!=": operator.ne,
-        "<": operator.lt,
-        "<=": operator.le,
-        ">": operator.gt,
-        ">=": operator.ge,
-    }
-)
 
 
 def lower(selector: checked_selector.Selector) -> PodPredicate:
@@ -45,9 +32,9 @@ def lower(selector: checked_selector.Selector) -> PodPredicate:
         case checked_selector.SelectorNegation(operand=operand):
             return _not(lower(operand))
         case checked_selector.LabelRequirement():
-            return _label(node_masks.requirement(selector))
+            return _label(value_tests.make_value_test(selector))
         case checked_selector.AnnotationRequirement():
-            return _annotation(node_masks.requirement(selector))
+            return _annotation(value_tests.make_value_test(selector))
         case checked_selector.FieldRequirement():
             return _field(selector)
         case checked_selector.NumberRequirement():
@@ -97,7 +84,7 @@ def _lower_labels(selector: checked_selector.Selector) -> LabelsPredicate:
         case checked_selector.SelectorNegation(operand=operand):
             return _not(_lower_labels(operand))
         case checked_selector.LabelRequirement():
-            required = node_masks.requirement(selector)
+            required = value_tests.make_value_test(selector)
             return lambda labels: required.matches_value(labels.get(required.key))
         case _:
             msg = f"{selector.span}: a namespace has labels only"
@@ -147,7 +134,7 @@ def _field(required: checked_selector.FieldRequirement) -> PodPredicate:
 
 
 def _number(required: checked_selector.NumberRequirement) -> PodPredicate:
-    compare, wanted = _COMPARISONS[required.comparator], required.value
+    compare, wanted = comparisons.SIGNS[required.comparator], required.value
     resource = required.resource
     if resource is None:
         return lambda shape: compare(shape.priority, wanted)

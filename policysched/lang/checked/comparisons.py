@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Mapping
 
 from policysched import release_version
 from policysched.lang.checked import checked_expr, checked_selector
 
 SIGNS: Mapping[checked_selector.Comparator, Callable[[float, float], bool]] = {
-    "=": lambda left, right: left == right,
-    "!=": lambda left, right: left != right,
-    "<": lambda left, right: left < right,
-    "<=": lambda left, right: left <= right,
-    ">": lambda left, right: left > right,
-    ">=": lambda left, right: left >= right,
+    "=": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
 }
 MIRRORED: Mapping[checked_selector.Comparator, checked_selector.Comparator] = {
     "=": "=",
@@ -56,18 +57,18 @@ def evaluate_constant(expr: checked_expr.TypedExpr) -> float | None:
     match expr:
         case checked_expr.Const(value=value):
             return value
-        case checked_expr.ArithmeticOperation(operator=operator, left=left, right=right):
+        case checked_expr.ArithmeticOperation(operator=sign, left=left, right=right):
             values = (evaluate_constant(left), evaluate_constant(right))
-            if values[0] is None or values[1] is None or (operator == "/" and not values[1]):
+            if values[0] is None or values[1] is None or (sign == "/" and not values[1]):
                 return None
-            return _compute_operation(operator, values[0], values[1])
+            return _compute_operation(sign, values[0], values[1])
         case _:
             return None
 
 
-def _compute_operation(operator: str, left: float, right: float) -> float:
+def _compute_operation(sign: str, left: float, right: float) -> float:
     """Compute one arithmetic operation; the caller has excluded a division by zero."""
-    match operator:
+    match sign:
         case "+":
             return left + right
         case "-":
