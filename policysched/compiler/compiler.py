@@ -224,8 +224,10 @@ def _preemption_limits(
     rules: Sequence[preemption_limits.PreemptionRule],
     filters: Sequence[rule_changes.FilterRule],
 ) -> preemption_limits.PolicyPreemptionLimits | None:
-    final = [each for each in filters if each.head.is_final]
-    return preemption_limits.PolicyPreemptionLimits(rules, final) if rules or final else None
+    closing = [each for each in filters if each.head.forbids_preemption]
+    if not rules and not closing:
+        return None
+    return preemption_limits.PolicyPreemptionLimits(rules, closing)
 
 
 def _timetables(

@@ -37,7 +37,7 @@ class _PodLimits:
     stamp: object
     _preemptor: pod_shape.PodShape
     _rules: Sequence[PreemptionRule]
-    _final: Sequence[rule_changes.FilterRule]
+    _closing: Sequence[rule_changes.FilterRule]
     _namespaces: pod_counts.NamespaceLabels
     _known: dict[pod_shape.PodShape, tuple[str, ...]] = dataclasses.field(default_factory=dict)
 
@@ -67,7 +67,7 @@ class _PodLimits:
         scratch = cycle_state.CycleState(state.tolerations)
         return [
             (rule.head.name, ~rule.filter(scratch, pod, snap.view_rows(rows)).passes)
-            for rule in self._final
+            for rule in self._closing
             if rule.applies_to(scratch, pod.shape, snap)
         ]
 
@@ -78,11 +78,11 @@ class PolicyPreemptionLimits:
     name = names.DEFAULT_PREEMPTION
 
     def __init__(
-        self, rules: Sequence[PreemptionRule], final: Sequence[rule_changes.FilterRule]
+        self, rules: Sequence[PreemptionRule], closing: Sequence[rule_changes.FilterRule]
     ) -> None:
-        """Keep pods by `rules`, and nodes closed by the filters `final`."""
+        """Keep pods by `rules`, and nodes closed by the filters `closing`."""
         self._rules = rules
-        self._final = final
+        self._closing = closing
         self._reads_namespace_labels = any(rule.reads_namespace_labels for rule in rules)
         self._limits: memo.ShapeMemo[_PodLimits | None] = memo.ShapeMemo()
         self._last: snapshot.Snapshot | None = None
@@ -115,11 +115,11 @@ class PolicyPreemptionLimits:
         stamp: tuple[tuple[int, ...], object],
     ) -> _PodLimits | None:
         acting = [self._rules[n] for n in stamp[0] if self._rules[n].restricts(shape, namespaces)]
-        if not acting and not self._final:
+        if not acting and not self._closing:
             return None
         never = next((rule.head.name for rule in acting if rule.never), "")
         objection = f"not eligible due to policy {never}." if never else ""
-        return _PodLimits(objection, stamp, shape, acting, self._final, namespaces)
+        return _PodLimits(objection, stamp, shape, acting, self._closing, namespaces)
 
     # --- events ----------------------------------------------------------------------------------
 

@@ -531,7 +531,7 @@ def rules(
         message=draw(st.sampled_from((None, None, "because"))),
         active=draw(activations),
         span=SPAN,
-        is_final=draw(st.sampled_from((False, False, True))),
+        forbids_preemption=draw(st.sampled_from((False, False, True))),
     )
     made: checked.Rule = draw(maker(head))
     return made

@@ -29,7 +29,7 @@ def rejections(
             if profile and judge.acts_on(rule, policy, profile, pod):
                 code = _verdict(judge, profile, policy, rule, pod, node)
                 if code:
-                    found.add((rule.head.name, NEVER if rule.head.is_final else code))
+                    found.add((rule.head.name, NEVER if rule.head.forbids_preemption else code))
     return found | _repelled(judge, pod, node)
 
 
@@ -126,7 +126,7 @@ def _affinity(
 def _repelled(judge: policy_pods.Judge, pod: objects.Pod, node: objects.Node) -> set[Rejection]:
     """Return the anti-affinity rules of placed pods, of any profile, that keep the pod away."""
     return {
-        (rule.head.name, NEVER if rule.head.is_final else NOT_NOW)
+        (rule.head.name, NEVER if rule.head.forbids_preemption else NOT_NOW)
         for profile in judge.program.profiles
         for policy in profile.policies
         for rule in policy.rules

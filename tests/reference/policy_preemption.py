@@ -80,7 +80,7 @@ def closing_rules(
         for profile in judge.program.profiles
         for policy in profile.policies
         for rule in policy.rules
-        if rule.head.is_final
+        if rule.head.forbids_preemption
     }
     return {rule for rule, _ in policy_filters.rejections(judge, own, pod, node)} & final
 

@@ -72,7 +72,7 @@ class PolicyRule:
 
     def rejection(self, code: status.Code, default_reason: str) -> status.Status:
         """Return the answer for nodes that the rule rejects, with its own message if it has one."""
-        if self.head.is_final:
+        if self.head.forbids_preemption:
             code = status.Code.UNSCHEDULABLE_AND_UNRESOLVABLE
         reason = self.head.message or default_reason
         return status.Status(code, (reason,), self.name, rule_ref(self.head))

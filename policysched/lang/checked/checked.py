@@ -105,8 +105,8 @@ class RuleHead:
         message: the user's message for a node that the rule rejects, or None.
         active: the times at which the rule is active (`during`, `expires`); None for always.
         span: range of the whole statement.
-        is_final: whether no pod may be evicted from a node that the rule rejects (`preemption
-            never`).
+        forbids_preemption: whether no pod may be evicted from a node that the rule rejects
+            (`preemption never`).
     """
 
     name: str
@@ -117,7 +117,7 @@ class RuleHead:
     message: str | None
     active: activation.RuleActivation | None
     span: source.Span = dataclasses.field(compare=False, repr=False)
-    is_final: bool = False
+    forbids_preemption: bool = False
 
     @property
     def statement_name(self) -> str:

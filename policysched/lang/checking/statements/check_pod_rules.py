@@ -123,7 +123,7 @@ def check_topology_spread(
     if when == "ScheduleAnyway" and min_domains is not None:
         _report_unused_spread_clause(own, "minDomains", "DoNotSchedule")
         return None
-    if when == "ScheduleAnyway" and head.is_final:
+    if when == "ScheduleAnyway" and head.forbids_preemption:
         _report_unused_spread_clause(own, "preemption", "DoNotSchedule")
         return None
     if pods is None or topology_key is None or when is None:

@@ -43,7 +43,7 @@ class RuleStatement(NamedTuple):
             message=self.own.read_message(),
             active=self.own.read_activation(),
             span=self.node.span,
-            is_final=self.own.read_preemption_clause(),
+            forbids_preemption=self.own.read_preemption_clause(),
         )
 
 

@@ -94,7 +94,9 @@ def _is_plain_reject(each: checked.Rule) -> bool:
 def _is_stricter_reject(strict: checked.Rule, weak: checked.Rule) -> bool:
     if not isinstance(strict, checked.RejectRule) or not isinstance(weak, checked.RejectRule):
         return False
-    if strict.until is not None or (weak.head.is_final and not strict.head.is_final):
+    if strict.until is not None or (
+        weak.head.forbids_preemption and not strict.head.forbids_preemption
+    ):
         return False
     if weak.on_missing == "reject" and strict.on_missing != "reject":
         return False
@@ -155,7 +157,9 @@ def _is_affinity_stricter_than_reject(strict: checked.Rule, weak: checked.Rule) 
     """
     if not isinstance(strict, checked.NodeAffinityRule) or not isinstance(weak, checked.RejectRule):
         return False
-    if weak.on_missing == "reject" or (weak.head.is_final and not strict.head.is_final):
+    if weak.on_missing == "reject" or (
+        weak.head.forbids_preemption and not strict.head.forbids_preemption
+    ):
         return False
     if selector_sets.can_never_match_together(strict.selector):
         return False  # PS201 reports this

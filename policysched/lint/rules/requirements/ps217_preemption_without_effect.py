@@ -66,8 +66,8 @@ def _find_in_policy(
     protecting: Sequence[_Keeping],
 ) -> Iterator[diagnostics.Diagnostic]:
     own = [each for each in policy.rules if isinstance(each, checked.PreemptRule)]
-    final = [each for each in policy.rules if each.head.is_final]
-    if not own and not final:
+    closing = [each for each in policy.rules if each.head.forbids_preemption]
+    if not own and not closing:
         return
     acting = [
         (other, each)
@@ -76,7 +76,7 @@ def _find_in_policy(
     ]
     never = next((each for _, each in acting if each.victims is None), None)
     if never is not None:
-        yield from (_diagnose_needless_clause(each, never) for each in final)
+        yield from (_diagnose_needless_clause(each, never) for each in closing)
         return  # PS204 reports other `preempt` rules
     if len(own) * (len(acting) + len(protecting)) > _MAX_PAIRS:
         return
