@@ -13,6 +13,8 @@ from __future__ import annotations
 
 import dataclasses
 
+STORAGE = "storage"
+"""The resource that the claims of pods request; nodes and containers do not have it."""
 CORES_SCALE = 1000.0
 """Canonical numbers per core: milli-cores, the scale in which Kubernetes calculates."""
 
@@ -104,11 +106,10 @@ def _format_product_unit(unit: Unit) -> str:
 def find_resource_unit(name: str) -> Unit:
     """Return the unit of a node resource.
 
-    `cpu` is measured in cores, memory and similar resources in bytes. All others are counted. The
-    claims of pods request `storage`.
+    `cpu` is measured in cores, memory and similar resources in bytes. All others are counted.
     """
     if name == "cpu":
         return CORES
-    if name in ("memory", "ephemeral-storage", "storage") or name.startswith("hugepages-"):
+    if name in ("memory", "ephemeral-storage", STORAGE) or name.startswith("hugepages-"):
         return BYTES
     return NUMBER

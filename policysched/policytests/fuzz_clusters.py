@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from policysched import release_version
+from policysched import release_version, units
 from policysched.lang import source
 from policysched.lang.checked import checked
 from policysched.lang.parsing import parser
@@ -99,11 +99,9 @@ def _list_durations(nodes: Iterable[syntax_expr.SyntaxNode]) -> Iterator[float]:
 def _reads_storage(node: syntax_expr.SyntaxNode) -> bool:
     match node:
         case syntax_expr.Subject(name=name, argument=syntax_expr.Value(text=resource)):
-            return (name.text, resource) == ("requests", vocabulary.CLAIMED_RESOURCE)
+            return (name.text, resource) == ("requests", units.STORAGE)
         case syntax_expr.Call(function=function, arguments=(syntax_expr.Argument(value=value),)):
-            is_storage = isinstance(value, syntax_expr.Ref) and (
-                value.name.text == vocabulary.CLAIMED_RESOURCE
-            )
+            is_storage = isinstance(value, syntax_expr.Ref) and (value.name.text == units.STORAGE)
             return is_storage and function.text == "requests"
         case _:
             return False

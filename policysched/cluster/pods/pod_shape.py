@@ -18,6 +18,7 @@ from collections.abc import Mapping
 
 import msgspec
 
+from policysched import units
 from policysched.cluster import elapsed_time
 from policysched.cluster.objects import objects, selector_errors, selectors
 from policysched.cluster.pods import legacy_disks, node_terms, pod_requests, storage_requests
@@ -155,7 +156,7 @@ class PodShape:
 
     def get_requested_amount(self, resource: str) -> int:
         """Return the request of the pod; of `storage`, the sum of the requests of its claims."""
-        if resource == storage_requests.RESOURCE:
+        if resource == units.STORAGE:
             return sum(each.size_bytes for each in self.storage)
         return self.requests.amounts.get(resource, 0)
 

@@ -10,11 +10,8 @@ import dataclasses
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple, TypeAlias
 
-from policysched import quantity
+from policysched import quantity, units
 from policysched.cluster.objects import objects, storage_objects
-
-RESOURCE = "storage"
-"""The resource that claims request."""
 
 FindClaim: TypeAlias = Callable[[str, str], storage_objects.PersistentVolumeClaim | None]
 """(name, namespace) → the claim, or None if it does not exist."""
@@ -76,6 +73,6 @@ def list_storage_requests(
         claim = find_claim(use.claim_name, meta.namespace)
         if claim is None or (use.is_ephemeral and not claim.is_owned_by(meta.uid)):
             continue
-        size = claim.spec.resources.requests.get(RESOURCE, "0")
+        size = claim.spec.resources.requests.get(units.STORAGE, "0")
         found.append(StorageRequest(claim.class_name, quantity.parse_whole_units(size)))
     return tuple(found)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from policysched.cluster.pods import shape_projection, storage_requests
+from policysched import units
+from policysched.cluster.pods import shape_projection
 from policysched.lang.checked import checked, checked_expr, checked_selector, rule_parts
 
 
@@ -41,7 +42,7 @@ def projection(policies: Iterable[checked.CheckedPolicy]) -> shape_projection.Po
                         reads_owner_name = True
                     case (
                         checked_selector.FieldRequirement(field="storageClass")
-                        | checked_selector.NumberRequirement(resource=storage_requests.RESOURCE)
+                        | checked_selector.NumberRequirement(resource=units.STORAGE)
                     ):
                         reads_claims = True
                     case _:
@@ -61,11 +62,7 @@ def projection(policies: Iterable[checked.CheckedPolicy]) -> shape_projection.Po
 
 
 def _reads_storage(expr: checked_expr.TypedExpr) -> bool:
-    match expr:
-        case checked_expr.PodRequests(resource=storage_requests.RESOURCE):
-            return True
-        case _:
-            return False
+    return isinstance(expr, checked_expr.PodRequests) and expr.resource == units.STORAGE
 
 
 def _pod_selectors(policy: checked.CheckedPolicy) -> Iterator[checked_selector.Selector]:

@@ -10,10 +10,10 @@ from typing import Literal
 import numpy as np
 from msgspec import structs
 
-from policysched import amounts
+from policysched import amounts, units
 from policysched.cluster.columns import columns
 from policysched.cluster.objects import objects
-from policysched.cluster.pods import pod_requests, pod_shape, storage_requests
+from policysched.cluster.pods import pod_requests, pod_shape
 from policysched.explaining import suggested_edit, trials
 from policysched.explaining.facts import pod_requirements, rejections, rule_values
 from policysched.explaining.numbers import amount_search
@@ -134,7 +134,7 @@ class _AmountReadingRules:
         """Return the names of the resources that the rules read, without duplicates."""
         read = _list_resources_read(self.kind, self.compares)
         every = dict.fromkeys([*read, *(n.resource for n in self.numbers if n.resource)])
-        every.pop(storage_requests.RESOURCE, None)  # claims request it, which rarely change
+        every.pop(units.STORAGE, None)  # claims request it, which rarely change
         return list(every)
 
 

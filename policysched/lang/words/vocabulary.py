@@ -77,8 +77,6 @@ SELECTOR_FUNCTIONS: dict[str, tuple[tuple[Domain, ...], str]] = {
         "effective request of a resource; 0 without a request; `requests(storage)` adds up claims",
     ),
 }
-CLAIMED_RESOURCE = "storage"
-"""The resource that the claims of pods request; containers and nodes do not have it."""
 NODE_CONDITIONS = ("DiskPressure", "MemoryPressure", "NetworkUnavailable", "PIDPressure", "Ready")
 """The conditions that the kubelet or a cloud provider sets; other components add their own."""
 CONDITION_STATUSES = ("True", "False", "Unknown")

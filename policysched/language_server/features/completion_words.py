@@ -357,7 +357,7 @@ def _propose_resources(
     """Yield the resources that the function at the cursor can read."""
     resources = {*_RESOURCES, *program.completion_words.resources}
     if context.enclosing[0] == "requests" and context.item != "clusterPolicy":
-        resources.add(vocabulary.CLAIMED_RESOURCE)
+        resources.add(units.STORAGE)
     yield from proposals.propose_quoted_words(
         (each for each in resources if each.isidentifier()), "value", "resource"
     )

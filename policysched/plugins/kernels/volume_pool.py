@@ -17,7 +17,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from policysched import quantity
+from policysched import quantity, units
 from policysched.cluster import snapshot
 from policysched.cluster.columns import columns, interning
 from policysched.cluster.objects import objects, selectors, storage_objects
@@ -29,7 +29,6 @@ Choices: TypeAlias = npt.NDArray[np.int32]
 """int32 (N,): the number of a volume in its pool for each row, NONE for no volume."""
 
 NONE = -1
-_STORAGE = "storage"
 _FILESYSTEM = "Filesystem"
 _AVAILABLE = "Available"
 _SLACK = 1024
@@ -270,7 +269,7 @@ def requested(claim: Claim) -> Fraction:
 
 
 def _amount(resources: objects.ResourceList) -> Fraction:
-    return quantity.parse_quantity(str(resources.get(_STORAGE, 0)))
+    return quantity.parse_quantity(str(resources.get(units.STORAGE, 0)))
 
 
 def _wanted(claim: Claim) -> tuple[str, str]:

@@ -13,15 +13,13 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from policysched import quantity
+from policysched import quantity, units
 from policysched.cluster import snapshot
 from policysched.cluster.columns import columns
 from policysched.cluster.objects import selector_errors, storage_objects
 from policysched.cluster.storage import csi_migration, storage
 from policysched.plugins.kernels import node_rows, storage_capacity, volume_pool
 from policysched.plugins.volume_binding import volume_affinity, volume_claims
-
-_STORAGE = "storage"
 
 
 class VolumeProblem(enum.IntEnum):
@@ -251,7 +249,7 @@ class PodVolumeFinder:
         snap: snapshot.Snapshot,
     ) -> columns.NodeMask | None:
         """Return bool (N,): the rows with enough capacity; None if capacity is not tracked."""
-        size = claim.spec.resources.requests.get(_STORAGE)
+        size = claim.spec.resources.requests.get(units.STORAGE)
         driver = self._stored.drivers.get(storage_class.provisioner)
         if size is None or driver is None or not driver.spec.storage_capacity:
             return None

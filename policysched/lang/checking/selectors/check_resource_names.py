@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from policysched import spelling
+from policysched import spelling, units
 from policysched.lang.checking import number_reading
 from policysched.lang.foreign import foreign_words
 from policysched.lang.syntax import syntax_expr
@@ -19,7 +19,7 @@ def report_wrong_resource(
 
     The function is about objects of `domain`: pods, bindings, nodes or clusters.
     """
-    if name.text == vocabulary.CLAIMED_RESOURCE:
+    if name.text == units.STORAGE:
         return _report_misplaced_storage(env, function, name, domain)
     problem = kubernetes_names.find_resource_name_problem(name.text)
     if problem:
