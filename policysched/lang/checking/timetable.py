@@ -36,8 +36,9 @@ def parse_during(text: str) -> tuple[tuple[activation.TimeWindow, ...], str] | s
     zone_match = _ZONE.search(text)
     zone = zone_match.group("zone") if zone_match else UTC
     body = text[: zone_match.start()] if zone_match else text
-    if not is_time_zone(zone):
-        return f"there is no time zone `{zone}`"
+    problem = _find_zone_problem(zone)
+    if problem:
+        return problem
     windows = []
     for part in body.split(", "):
         match = _WINDOW.fullmatch(part)
@@ -50,21 +51,19 @@ def parse_during(text: str) -> tuple[tuple[activation.TimeWindow, ...], str] | s
     return tuple(windows), zone
 
 
-def is_time_zone(name: str) -> bool:
-    """Return whether the time zone database contains `name`.
-
-    Its installations also have names for the zone of the machine, and folders with other forms of
-    the zones; replicas could decide differently with them.
-    """
+def _find_zone_problem(name: str) -> str:
+    """Return why `name` is not a time zone, or "" if it is one."""
     if name == UTC:
-        return True
+        return ""
+    # The files of the database include names for the zone of the machine and folders with other
+    # forms of the zones. Replicas on different machines would decide differently with them.
     if name in _NO_ZONES or name.startswith(_OTHER_FORMS):
-        return False
+        return f"`{name}` does not name the same time zone on every machine"
     try:
         zoneinfo.ZoneInfo(name)
     except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
-        return False
-    return True
+        return f"there is no time zone `{name}`"
+    return ""
 
 
 def suggest_during(text: str) -> str:

@@ -18,6 +18,7 @@ def check_pod_count(
             "PS108",
             "`count(…)` counts pods on nodes, but this expression is evaluated for clusters",
             count.span,
+            help="compare amounts of the cluster, such as `free(cpu)`",
         )
         return None
     own = clauses.ClauseSet(env, "count", count.clauses)
