@@ -153,7 +153,7 @@ def _find_rule_selectors(policy: checked.CheckedPolicy) -> Iterator[SelectorUse]
         if isinstance(rule, checked.NodeAffinityRule):
             yield SelectorUse(rule.selector, "nodes", policy, rule)
         yield from _find_expression_selectors(policy, rule)
-        for pods in rule_parts.list_counted_pods(rule):
+        for pods in rule_parts.list_pod_selections(rule):
             yield from _find_namespace_selectors(pods.namespaces, policy, rule)
             if pods.selector is not None:
                 yield SelectorUse(pods.selector, "pods", policy, rule)

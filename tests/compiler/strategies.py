@@ -323,15 +323,15 @@ scopes = st.builds(
 
 own_texts = st.sampled_from(
     (
-        checked_selector.PodText("label", "team"),
-        checked_selector.PodText("label", "version"),
-        checked_selector.PodText("annotation", "tier"),
-        checked_selector.PodText("namespace"),
-        checked_selector.PodText("serviceAccountName"),
-        checked_selector.PodText("owner(name)"),
+        checked_selector.IncomingPodValue("label", "team"),
+        checked_selector.IncomingPodValue("label", "version"),
+        checked_selector.IncomingPodValue("annotation", "tier"),
+        checked_selector.IncomingPodValue("namespace"),
+        checked_selector.IncomingPodValue("serviceAccountName"),
+        checked_selector.IncomingPodValue("owner(name)"),
     )
 )
-pod_texts = own_texts | st.just(checked_selector.PodText("namespaceLabel", "team"))
+pod_texts = own_texts | st.just(checked_selector.IncomingPodValue("namespaceLabel", "team"))
 compared_labels = st.builds(
     checked_selector.ComparedLabel,
     st.sampled_from(("app", "version", "team")),

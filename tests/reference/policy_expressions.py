@@ -190,7 +190,7 @@ def call(function: str, arguments: list[float | None]) -> float | None:
     return float(math.floor(only) if function == "floor" else math.ceil(only))
 
 
-def pod_text(value: checked_selector.PodText, place: Place) -> str | None:
+def pod_text(value: checked_selector.IncomingPodValue, place: Place) -> str | None:
     """Return a text of the pod or of its namespace, None where it has none."""
     if value.kind == "namespaceLabel":
         labels = place.world.namespaces.get(place.pod.metadata.namespace, {})

@@ -110,7 +110,7 @@ def compares(
     label: checked_selector.ComparedLabel, own: Mapping[str, str], seer: objects.Pod
 ) -> bool:
     """Return whether labels are as the values of another pod require; not if it lacks one."""
-    texts = [own_text(each, seer) for each in label.texts]
+    texts = [own_text(each, seer) for each in label.pod_values]
     if None in texts:
         return False
     return (own.get(label.key) in (*label.words, *texts)) != label.is_negated
@@ -118,10 +118,10 @@ def compares(
 
 def lacks_text(pods: checked_selector.PodSelection, seer: objects.Pod) -> bool:
     """Return whether a pod lacks a value with which labels of the pods of a set are compared."""
-    return any(own_text(text, seer) is None for each in pods.compared for text in each.texts)
+    return any(own_text(text, seer) is None for each in pods.compared for text in each.pod_values)
 
 
-def own_text(value: checked_selector.PodText, pod: objects.Pod) -> str | None:
+def own_text(value: checked_selector.IncomingPodValue, pod: objects.Pod) -> str | None:
     """Return a text of a pod, None where it has none."""
     match value.kind:
         case "label":

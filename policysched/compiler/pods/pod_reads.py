@@ -1,4 +1,4 @@
-"""What policies read of pods: those that differ in other labels and annotations are alike."""
+"""The fields of pods that policies read; pods that differ only in others share answers."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def projection(policies: Iterable[checked.CheckedPolicy]) -> shape_projection.Po
         reads_owner_name |= any(value.kind == "owner(name)" for value in values)
         for rule in policy.rules:
             reads_claims |= any(map(_reads_storage, _expressions(rule)))
-            for pods in rule_parts.list_counted_pods(rule):
+            for pods in rule_parts.list_pod_selections(rule):
                 keys.update(pods.match_label_keys, pods.mismatch_label_keys)
                 keys.update(each.key for each in pods.compared)
                 reads_workload |= pods.kind == "sameWorkload"
@@ -68,7 +68,7 @@ def _reads_storage(expr: checked_expr.TypedExpr) -> bool:
 def _pod_selectors(policy: checked.CheckedPolicy) -> Iterator[checked_selector.Selector]:
     yield policy.scope.where
     for rule in policy.rules:
-        for pods in rule_parts.list_counted_pods(rule):
+        for pods in rule_parts.list_pod_selections(rule):
             if pods.selector is not None:
                 yield pods.selector
         for each in _expressions(rule):
@@ -78,12 +78,12 @@ def _pod_selectors(policy: checked.CheckedPolicy) -> Iterator[checked_selector.S
                 yield each.policy.where
 
 
-def _pod_values(policy: checked.CheckedPolicy) -> Iterator[checked_selector.PodText]:
+def _pod_values(policy: checked.CheckedPolicy) -> Iterator[checked_selector.IncomingPodValue]:
     """Yield the values of pods with which the rules compare labels."""
     for rule in policy.rules:
-        for pods in rule_parts.list_counted_pods(rule):
+        for pods in rule_parts.list_pod_selections(rule):
             for label in pods.compared:
-                yield from label.texts
+                yield from label.pod_values
         for each in _expressions(rule):
             if isinstance(each, checked_expr.NodeLabelIsPodValue):
                 yield each.value

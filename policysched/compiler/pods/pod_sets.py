@@ -57,7 +57,7 @@ class PodSet:
             tuple(shape.labels.get(key) for key in self._mismatch_keys),
             tuple(shape.labels.get(each.key) for each in self._compared),
             tuple(
-                tuple(pod_values.read_own_value(text, shape) for text in each.texts)
+                tuple(pod_values.read_own_value(value, shape) for value in each.pod_values)
                 for each in self._compared
             ),
         )

@@ -15,7 +15,7 @@ _ON_NO_NODE = -2.0
 
 
 def read_pod_value(
-    value: checked_selector.PodText, shape: pod_shape.PodShape, snap: snapshot.Snapshot
+    value: checked_selector.IncomingPodValue, shape: pod_shape.PodShape, snap: snapshot.Snapshot
 ) -> str | None:
     """Return the value of the pod, or None if it is missing."""
     if value.kind == "namespaceLabel":
@@ -23,7 +23,9 @@ def read_pod_value(
     return read_own_value(value, shape)
 
 
-def read_own_value(value: checked_selector.PodText, shape: pod_shape.PodShape) -> str | None:
+def read_own_value(
+    value: checked_selector.IncomingPodValue, shape: pod_shape.PodShape
+) -> str | None:
     """Return a value that is not of the pod's namespace, or None if it is missing.
 
     Raises:
@@ -44,7 +46,7 @@ def read_own_value(value: checked_selector.PodText, shape: pod_shape.PodShape) -
 
 
 def format_pod_value(
-    value: checked_selector.PodText, shape: pod_shape.PodShape, snap: snapshot.Snapshot
+    value: checked_selector.IncomingPodValue, shape: pod_shape.PodShape, snap: snapshot.Snapshot
 ) -> str:
     """Return the value of the pod for messages: `pod tenant=a`, `pod without tenant`."""
     text = read_pod_value(value, shape, snap)

@@ -122,7 +122,10 @@ def _list_matching_values(
         for each in checked_expr.walk_expressions(rule.condition.source):
             match each:
                 case checked_expr.NodeLabelIsPodValue(
-                    key=key, value=checked_selector.PodText("label" | "annotation" as noun, pod_key)
+                    key=key,
+                    value=checked_selector.IncomingPodValue(
+                        "label" | "annotation" as noun, pod_key
+                    ),
                 ):
                     labels = {tried.get_node(node).metadata.labels.get(key) for node in nodes}
                     for value in sorted(filter(None, labels))[:_MOST_VALUES]:
@@ -138,16 +141,16 @@ def _list_values_of_counted_pods(
 ) -> Iterator[_MetadataChange]:
     """Yield the values of placed pods for labels that the pod lacks, so that none are counted."""
     for each in pods.compared:
-        for text in each.texts:
-            if text.kind not in ("label", "annotation"):
+        for wanted in each.pod_values:
+            if wanted.kind not in ("label", "annotation"):
                 continue
-            noun = text.kind
-            if _MetadataChange(noun, text.key, None).get_value(tried.info.pod) is not None:
+            noun = wanted.kind
+            if _MetadataChange(noun, wanted.key, None).get_value(tried.info.pod) is not None:
                 continue
             placed = tried.decider.cluster.placed.values()
             values = {info.pod.metadata.labels.get(each.key) for info in placed}
             for value in sorted(filter(None, values))[:_MOST_VALUES]:
-                yield _MetadataChange(noun, text.key, value)
+                yield _MetadataChange(noun, wanted.key, value)
 
 
 # --- priority ------------------------------------------------------------------------------------

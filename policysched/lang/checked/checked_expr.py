@@ -230,7 +230,7 @@ class NodeLabelIsPodValue:
     """
 
     key: str
-    value: checked_selector.PodText
+    value: checked_selector.IncomingPodValue
     span: source.Span = dataclasses.field(compare=False, repr=False)
     unit: None = None
 

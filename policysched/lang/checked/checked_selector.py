@@ -261,8 +261,8 @@ EVERY_POD = PolicyPodScope(None, EVERYTHING)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class PodText:
-    """A text that the incoming pod has.
+class IncomingPodValue:
+    """A value of the incoming pod with which labels are compared: `pod(tenant)`.
 
     Attributes:
         kind: a label or annotation of the pod, a label of its namespace, the name of its
@@ -302,24 +302,24 @@ class PodText:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ComparedLabel:
-    """A requirement that a label has one of some values, of which the incoming pod has some.
+    """A requirement that a label has one of some values, at least one of them of the incoming pod.
 
     Attributes:
         words: values as written, sorted.
-        texts: values of the incoming pod. If it lacks one of them, the result is unknown.
+        pod_values: values of the incoming pod. If it lacks one of them, the result is unknown.
         is_negated: whether the label must have none of the values, or be absent.
     """
 
     key: str
     words: tuple[str, ...]
-    texts: tuple[PodText, ...]
+    pod_values: tuple[IncomingPodValue, ...]
     is_negated: bool
     span: source.Span = dataclasses.field(compare=False, repr=False)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PodSelection:
-    """The pods that an affinity or spread rule counts.
+    """A set of placed pods: those that a rule counts, or may evict by `preempt`.
 
     Attributes:
         kind: `self`: pods that the policy selects (its PolicyPodScope). `sameWorkload`: pods with
@@ -347,4 +347,4 @@ class PodSelection:
     @property
     def can_lack_value(self) -> bool:
         """Whether there are incoming pods without a value that the set compares."""
-        return any(text.can_be_missing for each in self.compared for text in each.texts)
+        return any(value.can_be_missing for each in self.compared for value in each.pod_values)

@@ -16,7 +16,7 @@ def list_rule_expressions(rule: checked.Rule) -> tuple[checked_expr.TypedExpr, .
             return ()
 
 
-def list_counted_pods(rule: checked.Rule) -> tuple[checked_selector.PodSelection, ...]:
+def list_pod_selections(rule: checked.Rule) -> tuple[checked_selector.PodSelection, ...]:
     """Return the sets of placed pods that a rule counts, or to which it restricts preemption."""
     if isinstance(rule, checked.PodAffinityRule | checked.TopologySpreadRule):
         return (rule.pods,)

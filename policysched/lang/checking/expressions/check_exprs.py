@@ -491,7 +491,7 @@ def _make_label_condition(label: checked_selector.ComparedLabel) -> Typed:
     """Return the condition that the node has one of the values, or none of them."""
     span = label.span
     found: list[Typed] = [
-        checked_expr.NodeLabelIsPodValue(label.key, text, span) for text in label.texts
+        checked_expr.NodeLabelIsPodValue(label.key, value, span) for value in label.pod_values
     ]
     if label.words:
         has_word = checked_selector.LabelRequirement(label.key, "In", label.words, span)

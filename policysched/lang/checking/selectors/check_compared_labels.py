@@ -32,7 +32,7 @@ def check_compared_label(
     requirement = dataclasses.replace(requirement, values=values)
     key = _check_key(env, requirement.subject, domain)
     is_negated = _check_operator(env, requirement)
-    texts = [_check_pod_text(env, each) for each in requirement.pod_values]
+    texts = [_check_pod_value(env, each) for each in requirement.pod_values]
     good = tuple(dict.fromkeys(each for each in texts if each is not None))
     words_fine = _check_label_values(env, requirement)
     if key is None or is_negated is None or None in texts or not words_fine:
@@ -114,9 +114,9 @@ def _report_pattern(
     )
 
 
-def _check_pod_text(
+def _check_pod_value(
     env: number_reading.NameEnvironment, written: syntax_expr.PodValue
-) -> checked_selector.PodText | None:
+) -> checked_selector.IncomingPodValue | None:
     """Return the value of the pod; None if an error was reported."""
     name, argument = written.subject.name, written.subject.argument
     if argument is not None:
@@ -125,10 +125,10 @@ def _check_pod_text(
             return None
         if name.text == "owner":
             is_wrong = check_owners.report_wrong_argument(env.found, written.subject)
-            return None if is_wrong else checked_selector.PodText("owner(name)")
+            return None if is_wrong else checked_selector.IncomingPodValue("owner(name)")
         return _check_value_key(env, name.text, argument)
     if not name.quoted and name.text in vocabulary.POD_VALUE_FIELDS:
-        return checked_selector.PodText(cast("Any", name.text))
+        return checked_selector.IncomingPodValue(cast("Any", name.text))
     if not name.quoted and name.text in vocabulary.POD_FIELDS:
         env.found.add_error(
             "PS108",
@@ -144,10 +144,10 @@ def _check_pod_text(
 
 def _check_value_key(
     env: number_reading.NameEnvironment, kind: str, key: syntax_expr.Value
-) -> checked_selector.PodText | None:
+) -> checked_selector.IncomingPodValue | None:
     problem = kubernetes_names.find_label_key_problem(key.text)
     if problem:
         what = "annotation key" if kind == "annotation" else "label key"
         env.found.report_invalid_name(what, key, problem)
         return None
-    return checked_selector.PodText(cast("Any", kind), key.text)
+    return checked_selector.IncomingPodValue(cast("Any", kind), key.text)

@@ -1,4 +1,4 @@
-"""Check the scope of a policy, and the pods and namespaces that a rule counts."""
+"""Check the scope of a policy, and the sets of pods and namespaces of its rules."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ def check_pod_scope(
 def check_pod_selection(
     node: syntax_expr.PodSet | None, own: clauses.ClauseSet
 ) -> checked_selector.PodSelection | None:
-    """Return the pods that an affinity or spread rule counts; None if an error was reported.
+    """Return the set of pods of a statement or of `count`; None if an error was reported.
 
-    A statement without a pod set counts `self`.
+    A statement without a set is about `self`.
     """
     selector: checked_selector.Selector | None = None
     compared: tuple[checked_selector.ComparedLabel, ...] | None = ()
@@ -95,7 +95,7 @@ def _check_joined(
 
 
 def _reads_namespace_label(label: checked_selector.ComparedLabel) -> bool:
-    return any(text.kind == "namespaceLabel" for text in label.texts)
+    return any(value.kind == "namespaceLabel" for value in label.pod_values)
 
 
 def _report_namespace_label(

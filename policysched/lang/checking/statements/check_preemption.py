@@ -1,4 +1,4 @@
-"""Check what rules say about preemption: `preempt`, and where `preemption never` has an effect."""
+"""Check `preempt`: the pods that may be evicted, and its clauses."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _ALL_NAMESPACES = checked_selector.NamespaceSet((), checked_selector.EVERYTHING)
 def check_preempt(
     node: syntax.Preempt, statement: rule_statements.RuleStatement
 ) -> checked.PreemptRule | None:
-    """Check `preempt`; unlike other rules about pods, it is about all namespaces by default."""
+    """Check `preempt`; unlike other sets of pods, its set has all namespaces by default."""
     own = statement.own
     head = statement.make_rule_head()
     names = own.get_words_clause("namespaces")
