@@ -1,8 +1,7 @@
-"""Follow the times of pods and nodes as far as policies read them.
+"""Compute the elapsed times of pods and nodes that policies read.
 
 Policies compare three times with constants: how long a pod has waited, its age, and the age of a
-node. All count whole seconds, so an answer changes when a time reaches one of a few known bounds
-and stays the same until the next bound.
+node. All count whole seconds, so an answer changes only when a time reaches a known bound.
 """
 
 from __future__ import annotations
@@ -52,7 +51,7 @@ class TimeBounds:
         return bool(self.waiting or self.pod_age)
 
     def find_times(self, pod: objects.Pod, first_tried: int | None, now_seconds: float) -> PodTimes:
-        """Return the times of a pod, which waits since `first_tried` if it waits at all."""
+        """Return the rounded times of a pod that was first tried at `first_tried`, if at all."""
         if not self.is_of_pods:
             return NO_TIMES
         times = measure_times(pod, first_tried, now_seconds)
@@ -66,7 +65,7 @@ class TimeBounds:
     ) -> float | None:
         """Return when a time of a pod next reaches a bound, in seconds since 1970; None if never.
 
-        The pod waits since `first_tried`, or does not wait.
+        `first_tried` is None if no scheduler has tried the pod.
         """
         moments = [] if first_tried is None else [first_tried + each for each in self.waiting]
         if self.pod_age:
@@ -88,7 +87,7 @@ def join_bounds(every: Iterable[TimeBounds]) -> TimeBounds:
 
 
 def measure_times(pod: objects.Pod, first_tried: int | None, now_seconds: float) -> PodTimes:
-    """Return the times of a pod, which waits since `first_tried` if it waits at all."""
+    """Return the times of a pod that was first tried at `first_tried`, if at all."""
     waiting = 0 if first_tried is None else max(0, math.floor(now_seconds) - first_tried)
     return PodTimes(waiting, compute_age_seconds(pod.metadata, now_seconds))
 

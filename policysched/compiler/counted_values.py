@@ -1,4 +1,4 @@
-"""Values of nodes that depend on counted pods, calculated again only where pods came or went."""
+"""Values of nodes that depend on counted pods; only changed counts cause a new calculation."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ Evaluate: TypeAlias = Callable[[snapshot.NodeView], columns.FloatArray]
 """Returns float64 (n,): the value of each node of a view."""
 _NO_ROWS: npt.NDArray[np.intp] = np.zeros(0, np.intp)
 _MAX_KNOWN = 10_000
-"""Bounds memory if counts vary a lot."""
+"""Maximum number of cached values; it limits memory if counts vary a lot."""
 
 
 ValueByCounts: TypeAlias = dict[tuple[float, ...], float]
-"""What an expression gives for the numbers that it counts."""
+"""Value of an expression, keyed by the numbers that it counts."""
 
 
 class CountingExpression:
@@ -36,8 +36,8 @@ class CountingExpression:
 
     Attributes:
         counted: the pods that it counts.
-        is_by_domain: whether its value follows from the counts of one topologyKey and from the pod.
-        varies: whether it reads what changes more often than nodes do.
+        is_by_domain: whether it reads only the counts of one topologyKey and the pod.
+        varies: whether it reads values that change more often than nodes do.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class CountingExpression:
         self._known: ValueByCounts = {}
 
     def find_known_values(self, shape: pod_shape.PodShape) -> ValueByCounts:
-        """Return where values for pods of a shape are kept, together for as many as possible."""
+        """Return the cache of values for pods of `shape`, shared if no value reads the pod."""
         lacks_value = any(each.pods.lacks_value(shape) for each in self.counted)
         return self._known if self._ignores_pod and not lacks_value else {}
 
@@ -67,15 +67,15 @@ class CountingExpression:
 class CountedValues:
     """Values of an expression that counts pods, by slot (`compared_scores.Numbers`).
 
-    A slot is a topology domain if the expression reads nothing of nodes but the pods of one
-    topologyKey. Then one node answers for all nodes of its domain, and a value is calculated once
-    for each count. Otherwise each row is a slot.
+    If the expression reads only the counts of one topologyKey and the pod, a slot is a topology
+    domain: one node answers for its whole domain, and a value is calculated once for each count.
+    Otherwise each row is a slot.
 
     Attributes:
-        values: float64 (1, S), not to be written to.
+        values: float64 (1, S), read-only.
         slot_of_row: intp (N,), the slot of each row, 0 for rows in no domain; None if each row is a
             slot of its own.
-        changes: slots with other values; everything, if slots may be others.
+        changes: log of slots whose value changed; all of them if slots are numbered again.
     """
 
     def __init__(
@@ -86,7 +86,7 @@ class CountedValues:
         *,
         by_row: bool = False,
     ) -> None:
-        """Let `evaluate` give `expression` for pods of `shape`; always `by_row`, if set."""
+        """Evaluate `expression` with `evaluate` for pods of `shape`; `by_row` makes rows slots."""
         self._is_by_domain = expression.is_by_domain and not by_row
         self._find_domains = expression.counted[0].find_domains
         self._varies = expression.varies
@@ -117,7 +117,7 @@ class CountedValues:
             self._write(_find_rows(changed), snap)
 
     def _begin(self, snap: snapshot.Snapshot) -> None:
-        """Calculate all values; nobody reads the one of a slot without rows."""
+        """Calculate all values; the value of a slot without rows is never read."""
         if self._is_by_domain:
             self._begin_domains(self._find_domains(snap), snap)
         else:
@@ -128,7 +128,7 @@ class CountedValues:
         self.changes.note_everything_changed()
 
     def _begin_domains(self, found: domains.Domains, snap: snapshot.Snapshot) -> None:
-        """Calculate the values of all domains: most have no counted pods, and thus the same."""
+        """Calculate the values of all domains; those without counted pods have the same value."""
         self.slot_of_row, self._node_of_slot = found.slots, found.first_rows
         is_occupied = np.logical_or.reduce([each.totals != 0 for each in self._counts])
         empty = (self._counts[0].present & ~is_occupied).nonzero()[0]
@@ -140,7 +140,7 @@ class CountedValues:
             self.values[0, 0] = self._evaluate(snap.view_rows(self._node_of_slot[:1])).item(0)
 
     def _look_up(self, slots: Sequence[int], snap: snapshot.Snapshot) -> None:
-        """Replace the values of a few domains."""
+        """Update the values of a few domains."""
         others = []
         for slot, value in zip(slots, self._find_values(slots, snap), strict=True):
             if value != self.values.item(0, slot):
@@ -150,7 +150,7 @@ class CountedValues:
             self.changes.note_changed_items(others)
 
     def _find_values(self, slots: Sequence[int], snap: snapshot.Snapshot) -> list[float]:
-        """Return the values of domains with nodes, which follow from their counts."""
+        """Return the values of domains that have nodes, by their counts."""
         counts = [tuple([each.totals.item(slot) for each in self._counts]) for slot in slots]
         known = self._known
         if len(known) > _MAX_KNOWN:
@@ -164,7 +164,7 @@ class CountedValues:
         return [known[each] for each in counts]
 
     def _write(self, rows: npt.NDArray[np.intp], snap: snapshot.Snapshot) -> None:
-        """Calculate the values of rows anew."""
+        """Calculate the values of rows again."""
         new, old = self._evaluate(snap.view_rows(rows)), self.values[0, rows]
         is_other = (new != old) & ~(np.isnan(new) & np.isnan(old))
         if is_other.any():

@@ -1,8 +1,8 @@
-"""What the rules of all profiles forbid the pods of one profile when they make room for themselves.
+"""What the rules of all profiles forbid the pods of one profile in preemption.
 
 `preempt` restricts the pods of its profile. `protect` protects placed pods from preemptors of every
 profile, as a required anti-affinity of placed pods repels the pods of every profile. A rule with
-`preemption never` closes the nodes that it rejects, even if evictions would change its mind.
+`preemption never` closes the nodes that it rejects, even if it would accept them after evictions.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class PolicyPreemptionLimits:
     def __init__(
         self, rules: Sequence[PreemptionRule], closing: Sequence[rule_changes.FilterRule]
     ) -> None:
-        """Keep pods by `rules`, and nodes closed by the filters `closing`."""
+        """Restrict evictions by `rules`, and on nodes by the filters `closing`."""
         self._rules = rules
         self._closing = closing
         self._reads_namespace_labels = any(rule.reads_namespace_labels for rule in rules)
@@ -124,10 +124,10 @@ class PolicyPreemptionLimits:
     # --- events ----------------------------------------------------------------------------------
 
     def events_to_register(self) -> Sequence[events.ClusterEventWithHint]:
-        """Return the events after which a pod may evict pods that it had to keep.
+        """Return the events after which a pod may evict a kept pod.
 
-        What else may help are events of the filters that rejected the pod. Rules with `preemption
-        never` wait for their own events.
+        The filters that rejected the pod, also those with `preemption never`, have events of their
+        own.
         """
         if not self._rules:
             return ()
@@ -152,7 +152,7 @@ class PolicyPreemptionLimits:
     def _after_placed_pod_change(
         self, pod: pod_shape.PodInfo, old: events.ClusterObject, new: events.ClusterObject
     ) -> events.QueueingHint:
-        """Queue if a pod of lower priority had to be kept and now may be evicted."""
+        """Queue if a kept pod of lower priority may now be evicted."""
         if not isinstance(old, pod_shape.PodInfo) or not isinstance(new, pod_shape.PodInfo):
             return events.QueueingHint.SKIP
         if old.shape is new.shape or new.shape.priority >= pod.shape.priority:
@@ -170,7 +170,7 @@ class PolicyPreemptionLimits:
     def _after_namespace_change(
         self, pod: pod_shape.PodInfo, old: events.ClusterObject, new: events.ClusterObject
     ) -> events.QueueingHint:
-        """Queue if a namespace came into the scope of a rule or its set, or left one of them."""
+        """Queue if a namespace entered or left the scope of a rule, or its set of pods."""
         del pod
         before = old if isinstance(old, objects.Namespace) else None
         after = new if isinstance(new, objects.Namespace) else None

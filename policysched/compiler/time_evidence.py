@@ -1,4 +1,4 @@
-"""What conditions on elapsed times saw, in words: `waiting 4m < 10m, decided again at …`."""
+"""Describe comparisons of elapsed times: `waiting 4m < 10m, decided again at …`."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from policysched.plugins.shared import node_rejection_texts
 def describe_comparison(
     compare: checked_expr.Compare, pod: pod_shape.PodInfo, node: snapshot.NodeView
 ) -> str | None:
-    """Return the time that was compared, the bound and when the answer changes.
+    """Return the elapsed time, the constant, and when the answer changes.
 
-    Return None for a comparison of something else. `node` has only one row.
+    Return None if no elapsed time is compared. `node` has only one row.
     """
     bound = elapsed_times.find_time_bound(compare)
     if bound is None:
@@ -73,8 +73,8 @@ def _describe(
     elapsed = 0 if start is None else max(0, math.floor(snap.now_seconds) - start)
     if not comparisons.SIGNS[comparator](elapsed, seconds or 0.0):
         comparator = comparisons.NEGATED[comparator]
-    told, wanted = amounts.format_duration(elapsed), amounts.format_duration(seconds or 0.0)
-    text = f"{bound.kind} {told} {comparator} {wanted}"
+    passed, constant = amounts.format_duration(elapsed), amounts.format_duration(seconds or 0.0)
+    text = f"{bound.kind} {passed} {comparator} {constant}"
     if start is None or elapsed >= bound.seconds:
         return text
     moment = clock.find_utc_time(start + bound.seconds)

@@ -1,6 +1,6 @@
-"""What policies forbid preemption: an answer for a profile, and one for each of its pods.
+"""Limits that policies set for preemption: of the pods of a profile, and of one pod.
 
-Policies only forbid: what preemption may not do without policies, it may not do with them either.
+Policies only restrict preemption. They permit nothing that is forbidden without them.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from policysched.framework import cycle_state, events
 
 
 class PodPreemptionLimits(Protocol):
-    """What a pod may not do in order to make room for itself.
+    """The limits of preemption for one pod.
 
     Attributes:
         objection: why it may not preempt at all, "" if it may.
@@ -61,7 +61,8 @@ class PreemptionLimits(Protocol):
     """The limits of preemption for the pods of a profile.
 
     Attributes:
-        name: the plugin under whose name pods wait that these limits kept from preemption.
+        name: the plugin that counts as the cause if these limits prevent preemption; its events
+            retry the pod.
     """
 
     name: str
@@ -73,5 +74,5 @@ class PreemptionLimits(Protocol):
         ...
 
     def events_to_register(self) -> Sequence[events.ClusterEventWithHint]:
-        """Return the events after which the limits may let a waiting pod preempt."""
+        """Return the events after which the limits may permit a waiting pod to preempt."""
         ...

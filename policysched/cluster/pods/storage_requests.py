@@ -1,7 +1,6 @@
 """Read what the PersistentVolumeClaims of a pod request: classes and sizes of storage.
 
-Other objects say this, so it can change while a pod waits: a claim is created, gets the default
-class, or grows.
+This can change while a pod waits: a claim is created, gets the default class, or grows.
 """
 
 from __future__ import annotations
@@ -59,10 +58,10 @@ def list_claim_uses(volumes: Iterable[objects.Volume], pod_name: str) -> Iterato
 def list_storage_requests(
     pod: objects.Pod, find_claim: FindClaim | None
 ) -> tuple[StorageRequest, ...]:
-    """Return what the claims of a pod request; each claim counts once. None finds no claims.
+    """Return what the claims of a pod request; each claim counts once.
 
-    A claim that does not exist requests nothing, nor does one that is not the pod's own although it
-    has the name of the claim of an ephemeral volume.
+    A claim that does not exist is left out, and so is a claim that has the name of the claim of an
+    ephemeral volume but belongs to another pod. Without `find_claim`, no claim exists.
     """
     if find_claim is None or not pod.spec.volumes:
         return ()

@@ -1,1 +1,1 @@
-"""What policies say about nodes: selectors as masks, labels as numbers."""
+"""What policies read of nodes: selectors as masks, labels as numbers, creation, other facts."""

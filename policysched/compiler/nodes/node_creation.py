@@ -1,7 +1,7 @@
 """When nodes were created, for conditions on their age.
 
-A node has reached an age if it was created early enough before the time of the decision. The times
-of creation never change, so only the moment with which they are compared does.
+A node has reached an age if it was created at or before a moment. Creations never change, so they
+are a fixed column, and only the moment depends on the time of the decision.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class NodeCreationInput:
 def make_moment_reader(
     age_seconds: int,
 ) -> Callable[[pod_shape.PodShape, snapshot.Snapshot], float]:
-    """Return a function that computes until when nodes were created that have reached an age."""
+    """Return a function that computes the latest creation of nodes that have reached an age."""
     return lambda _, snap: math.floor(snap.now_seconds) - float(age_seconds)
 
 

@@ -1,7 +1,7 @@
-"""Which annotations, conditions and versions of nodes a rule reads, and whether they changed.
+"""Find the annotations, conditions and versions of nodes that a rule reads, and their changes.
 
-Labels, taints and amounts change rarely, so every change of these counts. Annotations and
-conditions change often, and hardly any rule reads them.
+Labels, taints and amounts change rarely, so each of their changes counts. Annotations and
+conditions change often, and few rules read them.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""What policies say about pods: fields, selectors, sets, and whom a rule is for."""
+"""What policies read of pods: fields, selectors, sets of pods, and scopes of rules."""

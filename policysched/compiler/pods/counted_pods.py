@@ -30,7 +30,7 @@ class CountedPods:
     by_key: domains.DomainsByKey
 
     def make_query(self, shape: pod_shape.PodShape) -> pod_counts.PodQuery:
-        """Return the question for the pods that count for a pod of `shape`."""
+        """Return the query for the pods that count for a pod of `shape`."""
         return pod_sets.PodsInSet(self.pods, self.pods.anchor(shape), counts_terminating=False)
 
     def find_domains(self, snap: snapshot.Snapshot) -> domains.Domains:
@@ -38,7 +38,7 @@ class CountedPods:
         return self.by_key.get(snap, self.topology_key)
 
     def count_by_domain(self, shape: pod_shape.PodShape) -> domain_counts.DomainCounts:
-        """Return the counted pods by domain, patched where pods come and go."""
+        """Return the numbers of counted pods by domain, which follow changes of pods."""
         return domain_counts.DomainCounts(self.make_query(shape), self.find_domains)
 
     def count_live(self, shape: pod_shape.PodShape) -> LiveCounts:
@@ -46,7 +46,7 @@ class CountedPods:
         return LiveCounts(self, shape)
 
     def count_what_if(self, shape: pod_shape.PodShape, snap: snapshot.Snapshot) -> WhatIfCounts:
-        """Return the same, where each row will be asked as if no other row had changed."""
+        """Return the same for a what-if: each row is asked as if no other row had changed."""
         return WhatIfCounts(self, shape, snap)
 
 
@@ -54,7 +54,7 @@ class LiveCounts:
     """The counted pods of nodes as they are now."""
 
     def __init__(self, counted: CountedPods, shape: pod_shape.PodShape) -> None:
-        """Count for pods of `shape`; a pod without a value that the set compares counts none."""
+        """Count for pods of `shape`; all numbers are missing if these lack a compared value."""
         self._is_missing = counted.pods.lacks_value(shape)
         self._counts = counted.count_by_domain(shape)
 

@@ -1,4 +1,4 @@
-"""What a policy can say about a pod besides its labels."""
+"""The fields of pods that policies read besides labels, annotations and amounts."""
 
 from __future__ import annotations
 

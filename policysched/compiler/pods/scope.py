@@ -98,7 +98,7 @@ class RuleScope:
     def list_namespace_answers(
         self, name: str, namespaces: pod_counts.NamespaceLabels
     ) -> tuple[bool, ...]:
-        """Return what the scopes say of a namespace: if it stays equal, so do their answers."""
+        """Return whether each scope includes a namespace; equal results, equal answers."""
         scopes = (self.policy, *self.disabled_for)
         return tuple(each.includes_namespace(name, namespaces) for each in scopes)
 

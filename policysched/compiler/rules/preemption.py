@@ -9,7 +9,7 @@ from policysched.lang.checked import checked
 
 
 class PreemptRule:
-    """Lets the pods of its scope evict the pods of a set only; without a set, no pod.
+    """Restricts the pods of its scope to evicting pods of a set; without a set, no pods.
 
     Attributes:
         never: whether the pods may evict no pod.
@@ -59,7 +59,7 @@ class PreemptRule:
     def list_namespace_answers(
         self, name: str, namespaces: pod_counts.NamespaceLabels
     ) -> tuple[bool, ...]:
-        """Return what the rule says of a namespace: if it stays equal, so do its answers."""
+        """Return whether each scope and set includes a namespace; equal results, equal answers."""
         answers = self.scope.list_namespace_answers(name, namespaces)
         if self._victims is None:
             return answers
@@ -101,5 +101,5 @@ class ProtectRule:
     def list_namespace_answers(
         self, name: str, namespaces: pod_counts.NamespaceLabels
     ) -> tuple[bool, ...]:
-        """Return what the rule says of a namespace: if it stays equal, so do its answers."""
+        """Return whether each scope includes a namespace; equal results, equal answers."""
         return self.scope.list_namespace_answers(name, namespaces)
