@@ -17,7 +17,7 @@ from policysched.cluster.columns import columns
 from policysched.cluster.pods import pod_shape
 from policysched.framework import explanation, node_evidence, runtime, shadow, status
 from policysched.framework.scoring import score_table
-from policysched.offline import metric_evidence, offline_cluster, waiting_times
+from policysched.offline import changing_times, metric_evidence, offline_cluster
 
 OnNode: TypeAlias = Callable[[status.Status, str], tuple[str, ...]]
 """Returns the evidence for each reason of a rejection; empty for nodes outside `evidence_of`."""
@@ -110,7 +110,7 @@ def make_report_from_explanation(
 
     told = _make_explanation_report(found, snap.nodes, measured, on_node)
     if found.feasible_count == 0:
-        told |= _render_waiting_times(framework, found, snap)
+        told |= _render_changing_times(framework, found, snap)
     if candidates:
         real = framework.schedule_pod(info, snap)
         verdicts = shadow.decide_all(candidates, info, snap, real)
@@ -119,14 +119,14 @@ def make_report_from_explanation(
     return told
 
 
-def _render_waiting_times(
+def _render_changing_times(
     framework: runtime.Framework, found: explanation.Explanation, snap: snapshot.Snapshot
 ) -> dict[str, object]:
     """Return the times of the pod for which rules wait that reject it, if there are any."""
     answers = (answer for verdict in found.verdicts for answer in list_node_failures(verdict))
     times = [
         {"policy": rule.policy, "rule": rule.rule, "line": rule.line, "time": text}
-        for rule, text in waiting_times.list_waiting_times(framework, found.pod, snap, answers)
+        for rule, text in changing_times.list_changing_times(framework, found.pod, snap, answers)
     ]
     return {"times": times} if times else {}
 

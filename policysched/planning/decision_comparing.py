@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from policysched.cluster import snapshot, what_if
 from policysched.cluster.pods import pod_shape
-from policysched.offline import simulating, waiting_times
+from policysched.offline import changing_times, simulating
 from policysched.planning import causes, changes, deciding, two_sided_cluster
 
 
@@ -118,14 +118,14 @@ class DecisionComparer:
     ) -> changes.ChangeCause:
         """Return the cause of a different outcome, with a text about the old node."""
         how = self._explain_difference(pair, info, old, new)
-        how = "; ".join([how, *self._list_waiting_times(pair, info, old, new)])
+        how = "; ".join([how, *self._list_changing_times(pair, info, old, new)])
         row = self._world.cache.nodes.row_of.get(old.node or "")
         alike = None if row is None else new.get_row_status(row)
         is_old = _make_old_outcome_predicate(outcome, old, self._world)
         found = self._causes.find_cause(pair, info, outcome, is_old, alike)
         return dataclasses.replace(found, how=how)
 
-    def _list_waiting_times(
+    def _list_changing_times(
         self,
         pair: two_sided_cluster.DecidingProfileNames,
         info: pod_shape.PodInfo,
@@ -138,7 +138,7 @@ class DecisionComparer:
             return []
         framework, snap = self._world.new.get_framework(pair.new or ""), self._world.take_snapshot()
         answers = [new.get_row_status(row)]
-        times = waiting_times.list_waiting_times(framework, info, snap, answers)
+        times = changing_times.list_changing_times(framework, info, snap, answers)
         return [text for _, text in times]
 
     def _explain_difference(

@@ -37,7 +37,7 @@ def format_pod_explanation(report: Report, *, all_nodes: bool = False) -> str:
     parts += explain_text.format_scheduling_gate(report)
     if report["message"]:
         parts.append(_INDENT + report["message"])
-    parts += explain_text.format_waiting_times(report)
+    parts += explain_text.format_changing_times(report)
     rejected = {name: verdict for name, verdict in nodes.items() if not verdict["ok"]}
     if rejected:
         parts += [

@@ -114,7 +114,7 @@ def format_scheduling_gate(report: Report) -> list[str]:
     return [f"{_INDENT}but it is held back by {gate['plugin']}: {reasons}"]
 
 
-def format_waiting_times(report: Report) -> list[str]:
+def format_changing_times(report: Report) -> list[str]:
     """Format the times of a pod that will change the answers of rules."""
     return [
         f"{_INDENT}{format_rejecting_plugin(each)}: {each['time']}"

@@ -1,4 +1,4 @@
-"""Finds the times of a pod with which the rules that reject it compare: `waiting`, `podAge`."""
+"""Finds the times of a pod, `waiting` and `podAge`, that will change answers of rejecting rules."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from policysched.compiler.rules import reject
 from policysched.framework import runtime, status
 
 
-def list_waiting_times(
+def list_changing_times(
     framework: runtime.Framework,
     info: pod_shape.PodInfo,
     snap: snapshot.Snapshot,
     answers: Iterable[status.Status],
 ) -> Iterator[tuple[status.RuleRef, str]]:
-    """Yield each rule in `answers` with a time that will change its answer, and the time in words.
+    """Yield each rule in `answers` with a time that will change its answer, as text.
 
     `answers` are rejections of nodes.
     """
