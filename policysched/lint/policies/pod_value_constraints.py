@@ -52,7 +52,7 @@ def find_pod_value_constraints(each: checked.Rule) -> Iterator[PodValueConstrain
 def split_comparison(
     condition: checked_expr.TypedExpr,
 ) -> tuple[checked_expr.NodeLabelIsPodValue, bool] | None:
-    """Return a comparison with a value of the pod, and whether a condition is that they are equal.
+    """Return a comparison with a value of the pod, and whether it holds if both are equal.
 
     Return None for other conditions.
     """

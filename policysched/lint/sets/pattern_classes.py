@@ -17,7 +17,7 @@ class TextClass:
     """Texts that match some patterns, and none of the other patterns.
 
     Attributes:
-        text: a text to which other operators than those with patterns answer as to these texts.
+        text: a text for the whole class: operators without patterns have the same answer for all.
         matched: the patterns that each of the texts matches.
     """
 
@@ -26,7 +26,7 @@ class TextClass:
 
 
 def list_possible_sets(patterns: Collection[str]) -> list[frozenset[str]]:
-    """Return the sets of patterns for which a text may match these and none of the others.
+    """Return each set of patterns that a text may match while it matches none of the others.
 
     Only pairs are compared, so there may be a set for which there is no text.
     """
@@ -38,7 +38,7 @@ def list_possible_sets(patterns: Collection[str]) -> list[frozenset[str]]:
 
 
 def _is_possible(matched: Collection[str], patterns: Collection[str]) -> bool:
-    """Return whether no two patterns exclude that a text matches exactly some of them."""
+    """Return whether no pair of patterns excludes a text that matches exactly `matched`."""
     others = [each for each in patterns if each not in matched]
     if any(not each.strip("*") for each in others):
         return False  # every text matches `*`
