@@ -38,6 +38,7 @@ CLAIM = storage_builders.make_claim(
 VOLUME_PATH = "/api/v1/persistentvolumes/disk-1"
 CLAIM_PATH = "/api/v1/namespaces/default/persistentvolumeclaims/data"
 CONFLICT = status(409, "Conflict", "the object has been modified")
+MODIFIED = handles.WriteError("the object has been modified", is_conflict=True)
 
 
 def stored(item: Any, **changes: Any) -> Answer:
@@ -136,7 +137,7 @@ async def test_a_claim_as_its_node_is_selected() -> None:
             VOLUME_PATH,
             [CONFLICT],
             [stored(VOLUME, spec=with_claim("other"))],
-            refused("the object has been modified"),
+            MODIFIED,
             id="volume of another claim",
         ),
         pytest.param(
@@ -144,7 +145,7 @@ async def test_a_claim_as_its_node_is_selected() -> None:
             VOLUME_PATH,
             [CONFLICT],
             [stored(VOLUME, spec=msgspec.structs.replace(VOLUME.spec, claim_ref=None))],
-            refused("the object has been modified"),
+            MODIFIED,
             id="volume changed otherwise",
         ),
         pytest.param(
@@ -152,7 +153,7 @@ async def test_a_claim_as_its_node_is_selected() -> None:
             VOLUME_PATH,
             [CONFLICT],
             [stored(VOLUME, metadata=msgspec.structs.replace(VOLUME.metadata, uid="new"))],
-            refused("the object has been modified"),
+            MODIFIED,
             id="another volume of that name",
         ),
         pytest.param(
@@ -177,7 +178,7 @@ async def test_a_claim_as_its_node_is_selected() -> None:
             CLAIM_PATH,
             [CONFLICT],
             [stored(storage_builders.make_claim("data"))],
-            refused("the object has been modified"),
+            MODIFIED,
             id="claim without the node",
         ),
     ],
