@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from policysched.cluster.devices import allocated_devices, claims, classes, slices
+from policysched.cluster.devices import allocated_devices, claims, classes, node_pools, slices
 
 
 class ClusterDevices:
@@ -10,6 +10,7 @@ class ClusterDevices:
 
     Attributes:
         slices: the ResourceSlices.
+        node_pools: the pools of each node; `refresh` it before use.
         classes: the DeviceClasses.
         claims: the ResourceClaims, with their allocated devices.
     """
@@ -17,6 +18,7 @@ class ClusterDevices:
     def __init__(self) -> None:
         """Start empty."""
         self.slices = slices.ResourceSlices()
+        self.node_pools = node_pools.NodePools(self.slices)
         self.classes = classes.DeviceClasses()
         self.claims = claims.ResourceClaims()
 

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from policysched.cluster import change_log
 from policysched.cluster.columns import columns
 from policysched.cluster.devices import node_selection, pools, slices
-from policysched.cluster.devices.slice_devices import IndexedSlice, PoolId
+from policysched.cluster.devices.slice_devices import IndexedSlice, PoolId, SliceDevice
 from policysched.cluster.objects import objects
 
 
@@ -31,6 +31,10 @@ class PoolSet:
 
     pools: tuple[pools.NodePool, ...] = ()
     error: str = ""
+
+    def list_devices(self) -> list[SliceDevice]:
+        """Return the devices that can be allocated, in the order in which the allocator tries."""
+        return [device for pool in self.pools for device in pool.devices]
 
 
 class NodePools:

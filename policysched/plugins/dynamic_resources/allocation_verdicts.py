@@ -16,10 +16,13 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from policysched.cluster import change_log
 from policysched.cluster.devices import cluster_devices, node_pools
 from policysched.cluster.objects import objects
-from policysched.plugins.dynamic_resources import allocation_errors, claim_search
+from policysched.plugins.dynamic_resources import (
+    allocation_errors,
+    claim_search,
+    outdated_sets,
+)
 
 MAX_KINDS: Final = 256
 """Kinds of claims that are kept; a pod with claims of its own kind uses one up."""
@@ -48,8 +51,7 @@ class KindVerdicts:
 
     def __init__(self) -> None:
         """Start without verdicts."""
-        self._epoch = self._class_generation = -1
-        self._uses = change_log.ChangeLogCursor()
+        self._outdated = outdated_sets.OutdatedSets()
         self.verdicts: npt.NDArray[np.int8] = np.zeros(0, np.int8)
         self.scores: npt.NDArray[np.int64] = np.zeros(0, np.int64)
         self.errors: dict[int, str] = {}
@@ -61,20 +63,17 @@ class KindVerdicts:
         if self.errors:
             self.verdicts[list(self.errors)] = AllocationVerdict.UNKNOWN
             self.errors = {}
-        changed = self._uses.read_changes(devices.allocated.changes)
-        of_now = pools.epoch, devices.classes.generation
-        if changed is None or of_now != (self._epoch, self._class_generation):
-            self._epoch, self._class_generation = of_now
+        outdated = self._outdated.find(pools, devices)
+        if outdated is None:
             self.verdicts = np.zeros(0, np.int8)
             self.scores = np.zeros(0, np.int64)
-            changed = []
         missing = len(pools.sets) - len(self.verdicts)
         if missing:
             unknown = np.full(missing, AllocationVerdict.UNKNOWN, np.int8)
             self.verdicts = np.concatenate([self.verdicts, unknown])
             self.scores = np.concatenate([self.scores, np.zeros(missing, np.int64)])
-        if changed:
-            self.verdicts[list(pools.list_sets_with(set(changed)))] = AllocationVerdict.UNKNOWN
+        if outdated:
+            self.verdicts[list(outdated)] = AllocationVerdict.UNKNOWN
 
     def complete(
         self,

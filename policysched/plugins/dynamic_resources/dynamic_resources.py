@@ -17,7 +17,6 @@ import numpy.typing as npt
 from policysched import durations
 from policysched.cluster import snapshot
 from policysched.cluster.columns import columns
-from policysched.cluster.devices import node_pools
 from policysched.cluster.objects import device_objects
 from policysched.cluster.pods import pod_shape
 from policysched.framework import apart, cycle_state, events, handles, interface, status
@@ -90,7 +89,7 @@ class DynamicResources(pod_independent_filter.PodIndependentFilter):
         self._search_settings = claim_search.SearchSettings(
             selector_cache.SelectorCache(), handle.clock, filter_seconds
         )
-        self._pools = node_pools.NodePools(handle.devices.slices)
+        self._pools = handle.devices.node_pools
         self._find_kind_verdicts = allocation_verdicts.make_cache()
         self._hints = queueing_hints.ClaimHints(handle.devices)
 

@@ -6,21 +6,18 @@ import random
 from typing import Any
 
 import hypothesis
-import msgspec
 import numpy as np
 from hypothesis import strategies
 
 from policysched import clock as clocks
-from policysched.cluster.objects import device_objects, objects
 from policysched.framework import handles
 from policysched.plugins.dynamic_resources import dynamic_resources
 from tests import builders
-from tests.devices import compare, generate, generate_slices
+from tests.devices import changing_cluster
 from tests.plugins import asking
 
 CHANGES = 12
 MAX_STEPS = 100
-NODES = (generate_slices.NODE, generate_slices.OTHER_NODE, "n3")
 
 
 class StepClock(clocks.ManualClock):
@@ -36,130 +33,42 @@ class StepClock(clocks.ManualClock):
         return float(self._steps)
 
 
-class ChangingCluster:
-    """A cluster whose nodes, slices, classes and claims change at random."""
+def _make_plugin(world: changing_cluster.ChangingCluster) -> dynamic_resources.DynamicResources:
+    """Return a plugin that has kept nothing yet, not even pools of nodes."""
+    handle = handles.Handle(devices=world.copy_devices(), clock=StepClock())
+    return dynamic_resources.DynamicResources(handle, filter_seconds=MAX_STEPS)
 
-    def __init__(self, rng: random.Random) -> None:
-        self._rng = rng
-        case = msgspec.convert(generate.make_case(rng), compare.Case)
-        other = msgspec.convert(generate.make_case(rng), compare.Case)
-        self._slices = [*case.slices, *other.slices]
-        self._classes = [*case.classes, *other.classes]
-        self._allocated = [*case.allocated, *other.allocated]
-        self.cluster = builders.make_cache([self._make_node(name) for name in NODES])
-        self.devices = self.cluster.cache.devices
-        for slice_ in case.slices:
-            self.devices.slices.set(slice_)
-        for device_class in case.classes:
-            self.devices.classes.set(device_class)
-        for claim in case.allocated:
-            self.devices.claims.set(claim)
-        self._pods = [
-            self._make_pod(f"pod-{i}", claim)
-            for i, claim in enumerate([*case.claims, *other.claims[:1]])
-        ]
 
-    def _make_node(self, name: str) -> builders.NodeBuilder:
-        kind = {"kind": "x"} if self._rng.random() < 0.5 else {}
-        zone = self._rng.choice(generate_slices.ZONES)
-        return builders.make_node(name).labels({"zone": zone, **kind})
-
-    def _make_pod(self, name: str, claim: device_objects.ResourceClaim) -> builders.PodBuilder:
-        metadata = msgspec.structs.replace(claim.metadata, name=name, uid=f"uid-{name}")
-        self.devices.claims.set(msgspec.structs.replace(claim, metadata=metadata))
-        use = objects.PodResourceClaim(name="own", resource_claim_name=name)
-        return builders.make_pod(name).spec(resource_claims=(use,))
-
-    def make_plugin(self) -> dynamic_resources.DynamicResources:
-        """Return a plugin that has kept nothing yet."""
-        handle = handles.Handle(devices=self.devices, clock=StepClock())
-        return dynamic_resources.DynamicResources(handle, filter_seconds=MAX_STEPS)
-
-    def change(self) -> None:
-        """Change one thing."""
-        self._rng.choice(
-            (
-                self._change_node,
-                self._change_slice,
-                self._change_slice,
-                self._change_class,
-                self._change_claim,
-                self._change_claim,
-            )
-        )()
-
-    def _change_node(self) -> None:
-        cache, name = self.cluster.cache, self._rng.choice((*NODES, "n4"))
-        if name in cache.snapshot().nodes.row_of and self._rng.random() < 0.3:
-            cache.remove_node(name)
-        else:
-            cache.set_node(self._make_node(name).build())
-
-    def _change_slice(self) -> None:
-        rng, known = self._rng, self.devices.slices
-        if not self._slices:
-            return
-        chosen = rng.choice(self._slices)
-        if known.get(chosen.metadata.name) is not None and rng.random() < 0.4:
-            known.remove(chosen.metadata.name)
-            return
-        pool = msgspec.structs.replace(chosen.spec.pool, generation=rng.choice((1, 2, 3)))
-        if rng.random() < 0.5:
-            pool = chosen.spec.pool
-        devices = chosen.spec.devices[rng.choice((0, 0, 1)) :]
-        spec = msgspec.structs.replace(chosen.spec, pool=pool, devices=devices)
-        known.set(msgspec.structs.replace(chosen, spec=spec))
-
-    def _change_class(self) -> None:
-        chosen = self._rng.choice(self._classes)
-        if self._rng.random() < 0.3:
-            self.devices.classes.remove(chosen.metadata.name)
-        else:
-            self.devices.classes.set(chosen)
-
-    def _change_claim(self) -> None:
-        """Let a device become used or free, in one of the ways in which a scheduler notices."""
-        rng, known = self._rng, self.devices.claims
-        if not self._allocated:
-            return
-        chosen = rng.choice(self._allocated)
-        meta = chosen.metadata
-        if chosen.allocation is not None and rng.random() < 0.3:
-            known.start_allocation(meta.uid, chosen.allocation)
-        elif rng.random() < 0.5:
-            known.give_up_allocation(chosen)
-            known.remove(meta.namespace, meta.name)
-        else:
-            known.set(chosen)
-
-    def describe(self, plugin: dynamic_resources.DynamicResources) -> list[Any]:
-        """Return what the plugin answers for each pod: PreFilter, or Filter and Score by node."""
-        snap = self.cluster.cache.snapshot()
-        found: list[Any] = []
-        for builder in self._pods:
-            pod = self.cluster.info(builder)
-            state = asking.state_for(pod)
-            before = plugin.pre_filter(state, pod, snap).status
-            if not before.is_success:
-                found.append((before.code, before.reasons))
-                continue
-            answers = plugin.filter(state, pod, snap.view_all_rows())
-            if any("timed out" in reason for each in answers.statuses for reason in each.reasons):
-                found.append("timed out")  # which node did, depends on what was kept
-                continue
-            passing = snap.view_rows(np.flatnonzero((answers.ids == 0) & snap.is_alive))
-            scores = plugin.score(state, pod, passing).tolist() if len(passing) else []
-            found.append((asking.alive(snap, asking.answers(answers)), scores))
-        return found
+def _describe(
+    world: changing_cluster.ChangingCluster, plugin: dynamic_resources.DynamicResources
+) -> list[Any]:
+    """Return what the plugin answers for each pod: PreFilter, or Filter and Score by node."""
+    snap = world.cluster.cache.snapshot()
+    found: list[Any] = []
+    for builder in world.pods:
+        pod = world.cluster.info(builder)
+        state = asking.state_for(pod)
+        before = plugin.pre_filter(state, pod, snap).status
+        if not before.is_success:
+            found.append((before.code, before.reasons))
+            continue
+        answers = plugin.filter(state, pod, snap.view_all_rows())
+        if any("timed out" in reason for each in answers.statuses for reason in each.reasons):
+            found.append("timed out")  # which node did, depends on what was kept
+            continue
+        passing = snap.view_rows(np.flatnonzero((answers.ids == 0) & snap.is_alive))
+        scores = plugin.score(state, pod, passing).tolist() if len(passing) else []
+        found.append((asking.alive(snap, asking.answers(answers)), scores))
+    return found
 
 
 @hypothesis.given(seed=strategies.integers(0, 2**32))
 def test_kept_verdicts_are_those_of_a_plugin_made_anew(seed: int) -> None:
     """After changes of nodes, slices, classes and claims, both answer the same."""
     rng = random.Random(seed)
-    world = ChangingCluster(rng)
-    keeping = world.make_plugin()
+    world = changing_cluster.ChangingCluster(rng)
+    keeping = _make_plugin(world)
     for _ in range(CHANGES):
-        assert world.describe(keeping) == world.describe(world.make_plugin())
+        assert _describe(world, keeping) == _describe(world, _make_plugin(world))
         for _ in range(rng.choice((1, 1, 3))):
             world.change()
