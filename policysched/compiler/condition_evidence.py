@@ -213,8 +213,11 @@ def _written_leaf(expr: checked_expr.TypedExpr) -> str:
         case checked_expr.Const(value=value, unit=unit):
             scale = units.CORES_SCALE if unit == units.CORES else 1.0
             return amounts.format_policy_amount(value / scale, unit)
-        case checked_expr.NodeResource(kind=kind, resource=resource):
-            return f"{kind}({_quoted(resource)})"
+        case (
+            checked_expr.NodeResource(kind=kind, resource=name)
+            | checked_expr.DeviceNumber(kind=kind, name=name)
+        ):
+            return f"{kind}({_quoted(name)})"
         case checked_expr.PodRequests(resource=resource):
             return f"requests({_quoted(resource)})"
         case checked_expr.PodLimits(resource=resource):

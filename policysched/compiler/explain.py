@@ -52,7 +52,7 @@ def reads(rule: base.PolicyRule) -> str:
     """Return what the answers of a rule depend on, in words."""
     flags: interface.Reads = getattr(rule, "reads", interface.Reads.ANYTHING)
     if interface.Reads.ANYTHING in flags:
-        return "pods on all nodes: asked for every pod"
+        return "more than the node: asked for every pod"
     if interface.Reads.PODS in flags:
         return "node, pods on all nodes"
     return ", ".join((flag.name or "").lower().replace("_", " ") for flag in flags)
@@ -131,6 +131,7 @@ def _leaf_name(
     | checked_expr.PodPriority
     | checked_expr.ElapsedTime
     | checked_expr.NodeLabelNumber
+    | checked_expr.DeviceNumber
     | checked_expr.PlacedPodCount,
 ) -> str:
     match expr:
@@ -138,8 +139,11 @@ def _leaf_name(
             return f"{value:g}"
         case checked_expr.MetricRef(metric=key):
             return f"metric {key}"
-        case checked_expr.NodeResource(kind=kind, resource=resource):
-            return f"{kind} {resource}"
+        case (
+            checked_expr.NodeResource(kind=kind, resource=name)
+            | checked_expr.DeviceNumber(kind=kind, name=name)
+        ):
+            return f"{kind} {name}"
         case checked_expr.PodRequests(resource=resource):
             return f"requests {resource}"
         case checked_expr.PodLimits(resource=resource):

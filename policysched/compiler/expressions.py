@@ -39,6 +39,8 @@ def own_reads(expr: checked_expr.TypedExpr) -> interface.Reads:
             return interface.Reads.AMOUNTS
         case checked_expr.PlacedPodCount():
             return _NODE | interface.Reads.PODS
+        case checked_expr.DeviceNumber():
+            return interface.Reads.ANYTHING
         case (
             checked_expr.ElapsedTime(kind="nodeAge")
             | checked_expr.NodeLabelNumber()

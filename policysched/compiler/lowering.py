@@ -13,6 +13,7 @@ from policysched.cluster.columns import columns
 from policysched.cluster.objects import node_texts
 from policysched.cluster.pods import pod_requests, pod_shape
 from policysched.compiler import evidence, inputs, program
+from policysched.compiler.devices import device_numbers
 from policysched.compiler.metrics import added_load, metric_samples, outages, readings
 from policysched.compiler.nodes import label_numbers, node_creation, node_masks
 from policysched.compiler.pods import counted_pods, pod_predicates, pod_sets, pod_values
@@ -99,17 +100,19 @@ class ExpressionWriter:
         self,
         metrics: Metrics,
         counters: counted_pods.PodCounters,
+        devices: device_numbers.DeviceNumbers,
         table: inputs.InputTable,
         *,
         grows: bool,
     ) -> None:
         """Read metrics from `metrics`; with `grows`, just-placed pods add to them.
 
-        `counters` count pods.
+        `counters` count pods, and `devices` devices.
         """
         self.draft = program.ProgramDraft()
         self._metrics = metrics
         self._counters = counters
+        self._devices = devices
         self._table = table
         self._grows = grows
         self._known: dict[tuple[type, checked_expr.TypedExpr], int] = {}
@@ -163,6 +166,7 @@ class ExpressionWriter:
         | checked_expr.PodPriority
         | checked_expr.ElapsedTime
         | checked_expr.NodeLabelNumber
+        | checked_expr.DeviceNumber
         | checked_expr.PlacedPodCount
         | checked_expr.NodeMatch
         | checked_expr.NodeLabelIsPodValue
@@ -173,10 +177,8 @@ class ExpressionWriter:
                 return self.draft.emit_constant(float(value))
             case checked_expr.MetricRef():
                 return self._metric(expr)
-            case checked_expr.NodeResource(kind=kind, resource="pods"):
-                return self.draft.emit(_POD_COUNTS[kind])
-            case checked_expr.NodeResource(kind=kind, resource=resource):
-                return self.draft.emit_amount(_AMOUNTS[kind], resource)
+            case checked_expr.NodeResource():
+                return self._amount(expr)
             case checked_expr.NodeLabelNumber(key=key):
                 read = node_texts.make_annotation_key(key) if expr.of == "annotation" else key
                 return self._input(expr, inputs.LabelNumberInput(label_numbers.LabelNumbers(read)))
@@ -188,8 +190,15 @@ class ExpressionWriter:
                 return self._age()
             case checked_expr.PlacedPodCount():
                 return self.draft.emit_count(self._counters.compile(expr))
+            case checked_expr.DeviceNumber():
+                return self.draft.emit_device_number(self._devices.compile(expr))
             case _:
                 return self.draft.emit_pod_constant(_make_pod_constant(expr))
+
+    def _amount(self, expr: checked_expr.NodeResource) -> int:
+        if expr.resource == "pods":
+            return self.draft.emit(_POD_COUNTS[expr.kind])
+        return self.draft.emit_amount(_AMOUNTS[expr.kind], expr.resource)
 
     def _label_comparison(self, expr: checked_expr.NodeLabelIsPodValue) -> int:
         """Compare the number of the node's label with the number of the pod's value."""
@@ -282,6 +291,7 @@ class Lowering:
         self._counters = counters or counted_pods.PodCounters(
             pod_sets.PodSets(), domains.DomainsByKey()
         )
+        self._devices = device_numbers.DeviceNumbers()
         self._table = inputs.InputTable()
         self._grows = grows
 
@@ -297,7 +307,9 @@ class Lowering:
 
     def begin_program(self) -> ExpressionWriter:
         """Return a writer for a program of several results."""
-        return ExpressionWriter(self._metrics, self._counters, self._table, grows=self._grows)
+        return ExpressionWriter(
+            self._metrics, self._counters, self._devices, self._table, grows=self._grows
+        )
 
     def finish_program(self, writer: ExpressionWriter) -> program.Program:
         """Return the program that was written."""

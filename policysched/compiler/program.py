@@ -31,19 +31,27 @@ _numbers = itertools.count()
 """Numbers of programs for cycle states, which may live longer than a program."""
 
 
-class _PodCounter(Protocol):
-    """Counts pods for pods of one shape."""
+class _RowNumbers(Protocol):
+    """Calculates numbers of rows for the pod of a cycle: counted pods, or devices."""
 
-    def count(self, snap: snapshot.Snapshot, rows: npt.NDArray[np.intp]) -> columns.FloatArray:
-        """Return float64 (n,): the number of pods for each of `rows`, NaN if it is missing."""
+    def compute(self, snap: snapshot.Snapshot, rows: npt.NDArray[np.intp]) -> columns.FloatArray:
+        """Return float64 (n,): the number for each of `rows`, NaN if it is missing."""
+        ...
+
+
+class DeviceNumber(Protocol):
+    """A number about devices."""
+
+    def bind(self, state: cycle_state.CycleState) -> _RowNumbers:
+        """Return the numbers for the pod of the cycle of `state`."""
         ...
 
 
 class _Bound(NamedTuple):
     """A program with the constants of pods that are equal to it, and the columns of a cluster.
 
-    `version` is the program's when it was bound. The counted pods are the inputs that follow those
-    of the table, of which there were `input_count`.
+    `version` is the program's when it was bound. Counted pods and devices are the inputs that
+    follow those of the table, of which there were `input_count`.
     """
 
     nodes: columns.NodeColumns
@@ -52,7 +60,7 @@ class _Bound(NamedTuple):
     code: _Code
     constants: columns.FloatArray
     input_count: int
-    counters: Sequence[_PodCounter]
+    others: Sequence[_RowNumbers]
 
 
 class Program:
@@ -74,7 +82,9 @@ class Program:
         self._constants = np.array(draft.constants, np.float64)
         self._pod_constants = tuple(draft.pod_constants)
         self._amounts = tuple(draft.amounts)
-        self._counts = tuple(instruction for instruction, _ in draft.counts)
+        self._devices = tuple(number for _, number in draft.device_numbers)
+        others = (*draft.counts, *draft.device_numbers)
+        self._others = tuple(instruction for instruction, _ in others)
         self._samples = tuple(draft.samples)
         self._age_input = draft.age_bounds[0][0] if draft.age_bounds else None
         self._ages_seconds = tuple({seconds for _, seconds in draft.age_bounds})
@@ -95,11 +105,11 @@ class Program:
         self._refresh(snap, state)
         bound = state.find(self._key, _Bound)
         if bound is None or not self._is_current(bound, snap):
-            bound = self._bind(shape, snap)
+            bound = self._bind(shape, snap, state)
             state.write(self._key, bound)
         rows = nodes.row_numbers
-        if bound.counters:
-            values = self._add_counts(bound, snap, rows)
+        if bound.others:
+            values = self._add_others(bound, snap, rows)
             return self._run(bound, rows, np.arange(len(rows)), values)
         return self._run(bound, rows, rows, self._table.values)
 
@@ -111,14 +121,19 @@ class Program:
         This holds for pods of `shape` as long as `state` is used.
         """
         self._refresh(snap, state)
-        counters = [each.count_what_if(shape, snap) for each in self.counted]
-        state.write(self._key, self._bind(shape, snap)._replace(counters=counters))
+        counts = [each.count_what_if(shape, snap) for each in self.counted]
+        bound = self._bind(shape, snap, state)
+        others = (*counts, *bound.others[len(counts) :])
+        state.write(self._key, bound._replace(others=others))
 
     def run_elsewhere(
         self, nodes: snapshot.NodeView, shape: pod_shape.PodShape
     ) -> columns.FloatArray:
-        """Return the same for nodes outside the cluster; the program must not count pods."""
-        bound = self._bind(shape, nodes.snapshot)
+        """Return the same for nodes outside the cluster.
+
+        The program reads neither pods nor devices.
+        """
+        bound = self._bind(shape, nodes.snapshot, cycle_state.CycleState())
         values = self._table.compute(nodes)
         return self._run(bound, nodes.row_numbers, np.arange(len(nodes)), values)
 
@@ -139,14 +154,14 @@ class Program:
         if self._valid_until is not None:
             state.expire_at(self._valid_until)
 
-    def _add_counts(
+    def _add_others(
         self, bound: _Bound, snap: snapshot.Snapshot, rows: npt.NDArray[np.intp]
     ) -> columns.FloatArray:
-        """Return float64 (J + K, n): the J inputs of the table and the K counts for `rows`."""
-        values = np.empty((bound.input_count + len(bound.counters), len(rows)))
+        """Return float64 (J + K, n): the J inputs of the table and the K others for `rows`."""
+        values = np.empty((bound.input_count + len(bound.others), len(rows)))
         values[: bound.input_count] = self._table.values[: bound.input_count, rows]
-        for place, counter in enumerate(bound.counters, bound.input_count):
-            values[place] = counter.count(snap, rows)
+        for place, numbers in enumerate(bound.others, bound.input_count):
+            values[place] = numbers.compute(snap, rows)
         return values
 
     def _run(
@@ -178,7 +193,9 @@ class Program:
         is_same = bound.nodes is snap.nodes and bound.resource_count == len(snap.nodes.resources)
         return is_same and (not self._binds_again or bound.version == self.version)
 
-    def _bind(self, shape: pod_shape.PodShape, snap: snapshot.Snapshot) -> _Bound:
+    def _bind(
+        self, shape: pod_shape.PodShape, snap: snapshot.Snapshot, state: cycle_state.CycleState
+    ) -> _Bound:
         """Return the program with the constants of a shape."""
         nodes = snap.nodes
         code, constants = self._code.copy(), self._constants.copy()
@@ -187,11 +204,14 @@ class Program:
         for place, constant in self._pod_constants:
             constants[place] = constant(shape, snap)
         input_count = len(self._table.inputs)
-        for place, instruction in enumerate(self._counts, input_count):
+        for place, instruction in enumerate(self._others, input_count):
             code[instruction, 2] = place
-        counters = [each.count_live(shape) for each in self.counted]
+        others = (
+            *(each.count_live(shape) for each in self.counted),
+            *(each.bind(state) for each in self._devices),
+        )
         return _Bound(
-            nodes, len(nodes.resources), self.version, code, constants, input_count, counters
+            nodes, len(nodes.resources), self.version, code, constants, input_count, others
         )
 
 
@@ -204,6 +224,7 @@ class ProgramDraft:
         pod_constants: (number of the constant, function of the shape).
         amounts: (number of the instruction, resource) of loads whose column is not known yet.
         counts: (number of the instruction, counted pods) of inputs whose number is not known yet.
+        device_numbers: the same for numbers about devices; these inputs follow the counts.
         samples: metrics that the program reads.
         binds_again: whether constants depend on nodes: on how columns of labels number their
             values, or on the ages of nodes.
@@ -219,6 +240,7 @@ class ProgramDraft:
         self.pod_constants: list[tuple[int, PodConstant]] = []
         self.amounts: list[tuple[int, str]] = []
         self.counts: list[tuple[int, counted_pods.CountedPods]] = []
+        self.device_numbers: list[tuple[int, DeviceNumber]] = []
         self.samples: list[metric_samples.MetricSamples] = []
         self.binds_again = False
         self.age_bounds: list[tuple[int, int]] = []
@@ -249,6 +271,11 @@ class ProgramDraft:
     def emit_count(self, counted: counted_pods.CountedPods) -> int:
         """Return a register with a number of placed pods."""
         self.counts.append((len(self.code), counted))
+        return self.emit(programs.INPUT)
+
+    def emit_device_number(self, number: DeviceNumber) -> int:
+        """Return a register with a number about devices."""
+        self.device_numbers.append((len(self.code), number))
         return self.emit(programs.INPUT)
 
     def end(self, operation: int, register: int, constants: Sequence[float] = (0.0,)) -> None:

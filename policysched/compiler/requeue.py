@@ -31,16 +31,18 @@ _MAX_SHAPES = 1024
 _SKIP = interface.PreFilterResult(status.SKIP)
 _NO_ROOM = interface.PostFilterResult(status.unschedulable(names.POLICY))
 _METRICS = interface.Reads.METRICS
+_MEASURED = interface.Reads.METRICS | interface.Reads.ANYTHING
+"""What rules read of metrics and devices, of which one change can concern any number of nodes."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _Baseline:
-    """The nodes that passed the metric rules of a shape when its pods were last looked at.
+    """The nodes that passed the rules of a shape on metrics and devices in its last attempt.
 
-    `stamp` says at which samples, and at which look at their age.
+    `stamp` is that of the samples and devices of this attempt.
     """
 
-    stamp: tuple[int, int]
+    stamp: tuple[int, ...]
     passing: columns.BoolArray
     helped: bool
 
@@ -72,16 +74,16 @@ class PolicyEvents:
     def applies_to(
         self, state: cycle_state.CycleState, shape: pod_shape.PodShape, snap: snapshot.Snapshot
     ) -> bool:
-        """Remember the cluster; ask to be called again only for pods that metrics decide."""
+        """Remember the cluster; ask to be called again only for pods with a baseline."""
         self._last = snap
-        metric_rules = (rule for rule in self._rules if _METRICS in rule.reads)
+        measuring = (rule for rule in self._rules if rule.reads & _MEASURED)
         is_held = self._hold is not None and self._hold.applies_to(state, shape, snap)
-        return is_held or any(rule.applies_to(state, shape, snap) for rule in metric_rules)
+        return is_held or any(rule.applies_to(state, shape, snap) for rule in measuring)
 
     def pre_filter(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
     ) -> interface.PreFilterResult:
-        """Forget what was noted of an earlier attempt, under other samples."""
+        """Forget what was noted of an earlier attempt, under other samples or devices."""
         self._last = snap
         known = self._baselines.get(pod.shape)
         if known is not None and known.stamp != _stamp(snap):
@@ -95,9 +97,9 @@ class PolicyEvents:
         snap: snapshot.Snapshot,
         diagnosis: interface.Diagnosis,
     ) -> interface.PostFilterResult:
-        """Note which nodes passed the metric rules in an attempt that failed; make no room."""
-        if pod.shape not in self._baselines and self._reads_metrics(pod.shape, snap):
-            self._note_baseline(pod, snap, self._passing_metrics(pod, snap), helped=False)
+        """Note which nodes passed the rules on metrics and devices in a failed attempt."""
+        if pod.shape not in self._baselines and self._has_baseline(pod.shape, snap):
+            self._note_baseline(pod, snap, self._passing_measured(pod, snap), helped=False)
         return _NO_ROOM
 
     # --- events ----------------------------------------------------------------------------------
@@ -135,9 +137,18 @@ class PolicyEvents:
         if self._hold is not None or any(_METRICS in rule.reads for rule in self._rules):
             registered.append(
                 event_hints.make_event_registration(
-                    resource.METRIC, action.ALL, self._after_metric_change
+                    resource.METRIC, action.ALL, self._after_measured_change
                 )
             )
+        if any(interface.Reads.ANYTHING in rule.reads for rule in self._rules):
+            registered += [
+                event_hints.make_event_registration(kind, action.ALL, self._after_measured_change)
+                for kind in (
+                    resource.RESOURCE_CLAIM,
+                    resource.RESOURCE_SLICE,
+                    resource.DEVICE_CLASS,
+                )
+            ]
         return registered
 
     def _after_node_change(
@@ -174,18 +185,18 @@ class PolicyEvents:
         )
         return event_hints.choose_queueing_hint(changed and bool(self._passing(pod, snap).any()))
 
-    def _after_metric_change(
+    def _after_measured_change(
         self, pod: pod_shape.PodInfo, old: events.ClusterObject, new: events.ClusterObject
     ) -> events.QueueingHint:
-        """Queue when a node passes the metric rules that did not when the pod was last tried."""
+        """Queue when a node passes that did not pass the rules on metrics and devices before."""
         snap = self._now()
         known = self._baselines.get(pod.shape)
         if snap is None:
             return events.QueueingHint.QUEUE
         if known is None:
-            return event_hints.choose_queueing_hint(self._reads_metrics(pod.shape, snap))
+            return event_hints.choose_queueing_hint(self._has_baseline(pod.shape, snap))
         if known.stamp != _stamp(snap):
-            passing = self._passing_metrics(pod, snap)
+            passing = self._passing_measured(pod, snap)
             before = np.zeros(snap.size, np.bool_)
             before[: len(known.passing)] = known.passing
             helped = bool((passing & ~before).any())
@@ -258,7 +269,13 @@ class PolicyEvents:
             return None
         now = max(last.now, last.metrics.moment or last.now)
         return snapshot.Snapshot(
-            last.nodes, last.counts, last.metrics, now, last.placed, last.nominated
+            last.nodes,
+            last.counts,
+            last.metrics,
+            now,
+            last.placed,
+            last.nominated,
+            devices=last.devices,
         )
 
     def _acting(
@@ -273,11 +290,11 @@ class PolicyEvents:
 
         return self._acting_rules.get_or_compute(shape, stamp, find)
 
-    def _reads_metrics(self, shape: pod_shape.PodShape, snap: snapshot.Snapshot) -> bool:
-        """Return whether metrics decide about pods of `shape`."""
+    def _has_baseline(self, shape: pod_shape.PodShape, snap: snapshot.Snapshot) -> bool:
+        """Return whether metrics or devices decide about pods of `shape`."""
         if self._hold is not None and self._hold.applies_to(cycle_state.CycleState(), shape, snap):
             return True
-        return any(_METRICS in rule.reads for rule in self._acting(shape, snap))
+        return any(rule.reads & _MEASURED for rule in self._acting(shape, snap))
 
     def _passing(self, pod: pod_shape.PodInfo, snap: snapshot.Snapshot) -> columns.BoolArray:
         """Return bool (N,): the nodes that pass all rules that act on the pod."""
@@ -300,13 +317,13 @@ class PolicyEvents:
 
         return self._passing_nodes.get_or_compute(pod.shape, stamp, find)
 
-    def _passing_metrics(
+    def _passing_measured(
         self, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
     ) -> columns.BoolArray:
-        """Return bool (N,): the nodes that pass the rules that read metrics."""
+        """Return bool (N,): the nodes that pass the rules that read metrics or devices."""
         passing = self._not_held(pod, snap)
         for rule in self._acting(pod.shape, snap):
-            if _METRICS in rule.reads:
+            if rule.reads & _MEASURED:
                 state = cycle_state.CycleState()
                 passing &= rule.filter(state, pod, snap.view_all_rows()).passes
         return passing
@@ -368,9 +385,16 @@ class PolicyEvents:
         return view
 
 
-def _stamp(snap: snapshot.Snapshot) -> tuple[int, int]:
-    """Return what changes with every refresh and with every look at the age of samples."""
-    return snap.metrics.generation, snap.metrics.looks
+def _stamp(snap: snapshot.Snapshot) -> tuple[int, ...]:
+    """Return what changes with every refresh of samples or look at their age, and with devices."""
+    devices = snap.devices
+    return (
+        snap.metrics.generation,
+        snap.metrics.looks,
+        devices.slices.changes.generation,
+        devices.classes.generation,
+        devices.allocated.changes.generation,
+    )
 
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from policysched.compiler.rules import (
     topology_spread,
 )
 from policysched.framework import interface
-from policysched.lang.checked import checked
+from policysched.lang.checked import checked, checked_expr
 
 RulePlugin: TypeAlias = rule_changes.FilterRule | base.ScoreRule
 OtherRule: TypeAlias = tolerate.TolerateRule | preemption_limits.PreemptionRule
@@ -64,8 +64,7 @@ class RulePlugins:
             case checked.TolerationRule() as rule:
                 return tolerate.TolerateRule(rule, rule_scope)
             case checked.RejectRule() as rule:
-                counts = counting.counts_pods(rule.condition)
-                kind = counting.CountingReject if counts else reject.Reject
+                kind = _find_reject_kind(rule.condition)
                 return kind(rule, rule_scope, lowering, self._parts.rule_programs)
             case checked.ExpressionScoreRule() as rule:
                 return _score(rule, rule_scope, self._parts)
@@ -106,6 +105,14 @@ class RulePlugins:
         if rule.weight is None:
             return topology_spread.HardSpread(rule, rule_scope, spread)
         return topology_spread.SoftSpread(rule, rule.weight, rule_scope, spread)
+
+
+def _find_reject_kind(condition: checked_expr.TypedExpr) -> type[reject.Reject]:
+    if counting.counts_pods(condition):
+        return counting.CountingReject
+    if checked_expr.reads_devices(condition):
+        return reject.DeviceReject
+    return reject.Reject
 
 
 def _pod_affinity(

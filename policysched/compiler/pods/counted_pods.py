@@ -58,7 +58,7 @@ class LiveCounts:
         self._is_missing = counted.pods.lacks_value(shape)
         self._counts = counted.count_by_domain(shape)
 
-    def count(self, snap: snapshot.Snapshot, rows: npt.NDArray[np.intp]) -> columns.FloatArray:
+    def compute(self, snap: snapshot.Snapshot, rows: npt.NDArray[np.intp]) -> columns.FloatArray:
         """Return float64 (n,): the number for each of `rows`, NaN if it is missing."""
         self._counts.refresh(snap)
         slots = self._counts.domains.slots[rows]
@@ -77,7 +77,7 @@ class WhatIfCounts:
         found = counted.find_domains(snap)
         self._before = domains.Counted(found, self._read(snap))
 
-    def count(self, snap: snapshot.Snapshot, rows: npt.NDArray[np.intp]) -> columns.FloatArray:
+    def compute(self, snap: snapshot.Snapshot, rows: npt.NDArray[np.intp]) -> columns.FloatArray:
         """Return float64 (n,): the number for each of `rows`, NaN if it is missing."""
         slots = self._before.domains.slots[rows]
         here = self._before.here(self._read(snap), rows)

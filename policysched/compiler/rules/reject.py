@@ -20,7 +20,7 @@ from policysched.compiler import (
 from policysched.compiler.nodes import node_facts
 from policysched.compiler.pods import scope
 from policysched.compiler.rules import base, hysteresis
-from policysched.framework import cycle_state, interface, status
+from policysched.framework import apart, cycle_state, interface, status
 from policysched.kernels import programs as operations
 from policysched.lang.checked import checked, checked_expr, elapsed_times
 
@@ -189,6 +189,21 @@ class Reject(base.PolicyRule):
         return selected
 
 
+class DeviceReject(Reject):
+    """Rejects nodes on which a condition holds that reads devices, which no eviction frees."""
+
+    def remember(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
+    ) -> None:
+        """Do nothing, because devices are the same for supposed pods."""
+
+    def filter_apart(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
+    ) -> status.NodeStatuses:
+        """Return one answer for each of the n nodes."""
+        return self.filter(state, pod, nodes)
+
+
 def reads_of_rule(expr: checked_expr.TypedExpr) -> interface.Reads:
     """Return what the answers of a rule depend on.
 
@@ -210,3 +225,4 @@ def _pod_parts(condition: checked_expr.TypedExpr) -> list[checked_expr.TypedExpr
 if TYPE_CHECKING:
     _filter: type[interface.FilterPlugin] = Reject
     _evidence: type[interface.NodeEvidencePlugin] = Reject
+    _apart: type[apart.ApartFilterPlugin] = DeviceReject

@@ -135,6 +135,36 @@ class NodeLabelNumber:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class DeviceNumber:
+    """A number about devices of the node, or about the devices that the incoming pod gets there.
+
+    Attributes:
+        kind: `devices` is the number of devices of a DeviceClass; 0 for a class that does not
+            exist. `freeDevices` counts those that a claim could get, and `takenDevices` the free
+            ones that a claim could no longer get beside the pod. `deviceAttribute` is the smallest
+            whole number, and `deviceCapacity` the smallest quantity, that the devices for the pod
+            have; missing if none has any.
+        name: name of the class, of the attribute or of the capacity. A name of an attribute or
+            capacity without a domain is in the domain of the driver.
+    """
+
+    kind: vocabulary.DeviceFunction
+    name: str
+    unit: units.Unit
+    span: source.Span = dataclasses.field(compare=False, repr=False)
+
+    @property
+    def can_be_missing(self) -> bool:
+        """Whether there are nodes or pods without the number."""
+        return self.kind in vocabulary.DEVICE_VALUE_FUNCTIONS
+
+    @property
+    def reads_pod(self) -> bool:
+        """Whether the number depends on the devices that the incoming pod gets."""
+        return self.kind not in ("devices", "freeDevices")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class PlacedPodCount:
     """The number of placed pods of a set on the node, or in its topology domain.
 
@@ -280,6 +310,7 @@ TypedExpr: TypeAlias = (
     | PodPriority
     | ElapsedTime
     | NodeLabelNumber
+    | DeviceNumber
     | PlacedPodCount
     | ArithmeticOperation
     | NumberFunctionCall
@@ -332,10 +363,17 @@ def reads_pod(expr: TypedExpr) -> bool:
     )
 
 
+def reads_devices(expr: TypedExpr) -> bool:
+    """Return whether the value depends on devices."""
+    return any(isinstance(each, DeviceNumber) for each in walk_expressions(expr))
+
+
 def is_pod_field(expr: TypedExpr) -> bool:
     """Return whether an expression, apart from its operands, reads the incoming pod itself."""
     if isinstance(expr, ElapsedTime):
         return expr.kind != "nodeAge"
+    if isinstance(expr, DeviceNumber):
+        return expr.reads_pod
     return isinstance(expr, PodRequests | PodLimits | PodPriority | NodeLabelIsPodValue | PodMatch)
 
 

@@ -11,6 +11,8 @@ import re
 
 _MAX_LABEL = 63
 _MAX_SUBDOMAIN = 253
+_MAX_DEVICE_DOMAIN = 63
+_DEVICE_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,31}\Z")
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_.-]*[A-Za-z0-9])?\Z")
 _DNS_LABEL = re.compile(r"[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\Z")
 _SUBDOMAIN = re.compile(r"[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)*\Z")
@@ -66,6 +68,19 @@ def find_dns_subdomain_problem(text: str) -> str:
         return f"has {len(text)} characters; Kubernetes allows at most {_MAX_SUBDOMAIN}"
     if not _SUBDOMAIN.match(text):
         return "must consist of lowercase letters, digits, `-` and `.`, as in a DNS name"
+    return ""
+
+
+def find_device_key_problem(text: str) -> str:
+    """Check the name of an attribute or capacity of devices: an identifier, or DNS name/identifier.
+
+    Source: `k8s.io/api/resource/v1`, QualifiedName.
+    """
+    domain, slash, identifier = text.rpartition("/")
+    if slash and (len(domain) > _MAX_DEVICE_DOMAIN or not _SUBDOMAIN.match(domain)):
+        return f"has a domain that is not a DNS name of at most {_MAX_DEVICE_DOMAIN} characters"
+    if not _DEVICE_IDENTIFIER.match(identifier):
+        return "must end with 1 to 32 letters, digits and `_`, of which the first is no digit"
     return ""
 
 

@@ -13,6 +13,9 @@ from policysched import units
 
 Domain = Literal["pod", "node", "namespace", "cluster", "resource"]
 ElapsedKind = Literal["waiting", "podAge", "nodeAge"]
+DeviceFunction = Literal[
+    "devices", "freeDevices", "takenDevices", "deviceAttribute", "deviceCapacity"
+]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -101,8 +104,19 @@ NODE_RESOURCE_FUNCTIONS: dict[str, str] = {
     "free": "allocatable minus requested; may be negative",
     "requested": "sum of the requests of the pods on the node",
 }
+DEVICE_COUNT_FUNCTIONS: dict[str, str] = {
+    "devices": "number of devices of a DeviceClass that the node can use",
+    "freeDevices": "number of these devices that a claim could get now",
+    "takenDevices": "number of free devices of a class that the pod would take; only in scores",
+}
+DEVICE_VALUE_FUNCTIONS: dict[str, str] = {
+    "deviceAttribute": "smallest value of an attribute of the devices for the pod; only in scores",
+    "deviceCapacity": "smallest value of a capacity of the devices for the pod; only in scores",
+}
 FUNCTIONS: dict[str, str] = {
     **NODE_RESOURCE_FUNCTIONS,
+    **DEVICE_COUNT_FUNCTIONS,
+    **DEVICE_VALUE_FUNCTIONS,
     "requests": "amount that the pod, or for `storage` its claims, requests; 0 without a request",
     "limits": "limit of the pod; missing if the pod has no limit",
     "label": "the value of a node label as a number; missing if the value is not a number",
@@ -130,9 +144,18 @@ STRATEGIES: dict[str, str] = {
     "RequestedToCapacityRatio": "points by a shape over the requested share",
 }
 TAKING_NAMES = frozenset(
-    {*NODE_RESOURCE_FUNCTIONS, "requests", "limits", "label", "annotation", *STRATEGIES}
+    {
+        *NODE_RESOURCE_FUNCTIONS,
+        *DEVICE_COUNT_FUNCTIONS,
+        *DEVICE_VALUE_FUNCTIONS,
+        "requests",
+        "limits",
+        "label",
+        "annotation",
+        *STRATEGIES,
+    }
 )
-"""Functions whose arguments are names of resources, labels or annotations."""
+"""Functions whose arguments are names: of resources, device classes, labels or annotations."""
 NORMALIZATIONS: dict[str, str] = {
     "linear": "linear(low, high): 0 points at low, 100 at high, clamped",
     "minmax": "minmax or minmax(floor): by position between smallest and largest",

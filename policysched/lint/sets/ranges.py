@@ -64,6 +64,8 @@ def find_value_range(
             return ValueRange(_MIN_PRIORITY, _MAX_PRIORITY)
         case checked_expr.NodeResource(kind="free") | checked_expr.NodeLabelNumber():
             return ANY
+        case checked_expr.DeviceNumber():
+            return ANY if expr.can_be_missing else _NOT_NEGATIVE
         case (
             checked_expr.NodeResource()
             | checked_expr.PodRequests()

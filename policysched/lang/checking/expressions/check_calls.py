@@ -9,7 +9,7 @@ from policysched import units
 from policysched.lang import source
 from policysched.lang.checked import checked_expr
 from policysched.lang.checking import diagnostic_collector, number_reading
-from policysched.lang.checking.expressions import check_operands
+from policysched.lang.checking.expressions import check_devices, check_operands, word_arguments
 from policysched.lang.checking.selectors import check_resource_names
 from policysched.lang.diagnostics import diagnostics
 from policysched.lang.foreign import foreign_words
@@ -45,6 +45,8 @@ def check_call(
         return _check_resource_call(checker, call)
     if name in ("label", "annotation"):
         return _check_node_number_call(checker, call)
+    if name in vocabulary.DEVICE_COUNT_FUNCTIONS or name in vocabulary.DEVICE_VALUE_FUNCTIONS:
+        return check_devices.check_device_call(checker.env, call)
     return _check_arithmetic_call(checker, call, expected)
 
 
@@ -89,33 +91,10 @@ def report_misplaced_strategy(
     )
 
 
-def read_word_argument(
-    found: diagnostic_collector.DiagnosticCollector, call: syntax_expr.Call, example: str
-) -> syntax_expr.Value | None:
-    """Return the only argument, which must be a name or string; None if an error was reported."""
-    if len(call.arguments) == 1 and call.arguments[0].key is None:
-        value = call.arguments[0].value
-        if isinstance(value, syntax_expr.Ref):
-            return value.name
-        if isinstance(value, syntax_expr.Text):
-            return value.value
-        if isinstance(value, syntax_expr.Binary):
-            written = found.get_text_on_one_line(value.span)
-            found.add_error(
-                "PS108",
-                f"`{written}` is arithmetic, not a name",
-                value.span,
-                help=f'write `{call.function.text}("{written}")`',
-            )
-            return None
-    found.add_error("PS108", f"`{call.function.text}` takes one name, as in `{example}`", call.span)
-    return None
-
-
 def _check_resource_call(checker: NumberChecker, call: syntax_expr.Call) -> Typed | None:
     """Check `requests`, `limits` and the resource functions of nodes."""
     name = call.function.text
-    word = read_word_argument(checker.found, call, f"{name}(cpu)")
+    word = word_arguments.read_word_argument(checker.found, call, f"{name}(cpu)")
     if word is None or check_resource_names.report_wrong_resource(
         checker.env, name, word, _find_reader_domain(checker, name)
     ):
@@ -148,7 +127,7 @@ def _find_reader_domain(checker: NumberChecker, function: str) -> vocabulary.Dom
 def _check_node_number_call(checker: NumberChecker, call: syntax_expr.Call) -> Typed | None:
     """Check `label` and `annotation`, which read numbers of the node."""
     name: Any = call.function.text
-    word = read_word_argument(checker.found, call, f'{name}("example.com/power")')
+    word = word_arguments.read_word_argument(checker.found, call, f'{name}("example.com/power")')
     if word is None:
         return None
     if name == "annotation" and checker.env.target == "cluster":

@@ -10,10 +10,11 @@ from typing import TypeAlias
 
 from policysched import spelling, units
 from policysched.lang import source, text_limits
-from policysched.lang.checked import checked, checked_expr, checked_selector, metric_windows
+from policysched.lang.checked import checked, checked_expr, metric_windows
 from policysched.lang.checking import check_metric_times, number_reading
 from policysched.lang.checking.expressions import (
     check_calls,
+    check_devices,
     check_elapsed_times,
     check_operands,
     check_pod_counts,
@@ -65,7 +66,10 @@ class ExprChecker:
     def check_condition(self, expr: syntax_expr.Expr) -> Typed | None:
         """Return the typed condition; None if an error was reported."""
         self._reset_size_counters()
-        return self._require_known_times(self._check_subcondition(expr))
+        typed = self._require_known_times(self._check_subcondition(expr))
+        if typed is None or check_devices.report_devices_of_pod(self.env, typed):
+            return None
+        return typed
 
     def check_number_or_condition(
         self, expr: syntax_expr.Expr, expected: units.Unit | None = None
@@ -203,7 +207,7 @@ class ExprChecker:
         """
         if isinstance(test.selector, syntax_expr.Requirement):
             label = check_compared_labels.check_compared_label(self.env, test.selector, "node")
-            return None if label is None else _make_label_condition(label)
+            return None if label is None else pod_value_tests.make_label_condition(label)
         return self.check_subexpression(pod_value_tests.split_node_test(test, self.env.lets), None)
 
     # ------------------------------------------------------------------------ numbers
@@ -485,16 +489,3 @@ class ExprChecker:
             return None
         make = checked_expr.And if isinstance(expr, syntax_expr.ExprAnd) else checked_expr.Or
         return make(good, expr.span)
-
-
-def _make_label_condition(label: checked_selector.ComparedLabel) -> Typed:
-    """Return the condition that the node has one of the values, or none of them."""
-    span = label.span
-    found: list[Typed] = [
-        checked_expr.NodeLabelIsPodValue(label.key, value, span) for value in label.pod_values
-    ]
-    if label.words:
-        has_word = checked_selector.LabelRequirement(label.key, "In", label.words, span)
-        found.append(checked_expr.NodeMatch(has_word, span))
-    condition = found[0] if len(found) == 1 else checked_expr.Or(tuple(found), span)
-    return checked_expr.Not(condition, span) if label.is_negated else condition

@@ -35,7 +35,7 @@ def iterate_possibly_missing_parts(expr: Typed) -> Iterator[Typed]:
                 yield expr
         case checked_expr.NodeLabelIsPodValue(value=value) if value.can_be_missing:
             yield expr
-        case checked_expr.PlacedPodCount() if expr.can_be_missing:
+        case checked_expr.PlacedPodCount() | checked_expr.DeviceNumber() if expr.can_be_missing:
             yield expr
         case _:
             pass
@@ -61,6 +61,8 @@ def explain_unsettled_missing_data(
     for part in iterate_possibly_missing_parts(value):
         if isinstance(part, checked_expr.NodeLabelIsPodValue):
             return f"a pod without `{part.value.text}` has nothing to compare"
+        if isinstance(part, checked_expr.DeviceNumber):
+            return "pods without such a device have no value here"
         if isinstance(part, checked_expr.PlacedPodCount) and part.topology_key is not None:
             return f"a node without the label `{part.topology_key}` is in no domain"
     if len(answers) > 1 and None not in answers:

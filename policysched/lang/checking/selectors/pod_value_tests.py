@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TypeAlias
 
+from policysched.lang.checked import checked_expr, checked_selector
 from policysched.lang.syntax import syntax, syntax_expr
 
 Lets: TypeAlias = Mapping[str, syntax.LetExpr | syntax.LetSelector]
@@ -56,3 +57,16 @@ def split_node_test(test: syntax_expr.NodeTest, lets: Lets) -> syntax_expr.Expr:
             return syntax_expr.NodeTest(test.span, let.selector)
         case _:
             return test
+
+
+def make_label_condition(label: checked_selector.ComparedLabel) -> checked_expr.TypedExpr:
+    """Return the condition that the node has one of the values, or none of them."""
+    span = label.span
+    found: list[checked_expr.TypedExpr] = [
+        checked_expr.NodeLabelIsPodValue(label.key, value, span) for value in label.pod_values
+    ]
+    if label.words:
+        has_word = checked_selector.LabelRequirement(label.key, "In", label.words, span)
+        found.append(checked_expr.NodeMatch(has_word, span))
+    condition = found[0] if len(found) == 1 else checked_expr.Or(tuple(found), span)
+    return checked_expr.Not(condition, span) if label.is_negated else condition

@@ -15,6 +15,7 @@ _OF_NODES = (
     checked_expr.NodeResource,
     checked_expr.NodeLabelNumber,
     checked_expr.PlacedPodCount,
+    checked_expr.DeviceNumber,
     checked_expr.NodeMatch,
     checked_expr.NodeLabelIsPodValue,
 )

@@ -1,0 +1,1 @@
+"""Numbers about devices: `freeDevices(gpu)`, `takenDevices(gpu)`, `deviceCapacity(memory)`."""

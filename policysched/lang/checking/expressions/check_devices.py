@@ -1,0 +1,70 @@
+"""Check functions of devices: `freeDevices(gpu)`, `deviceCapacity("gpu.example.com/memory")`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from policysched import units
+from policysched.lang.checked import checked_expr
+from policysched.lang.checking import number_reading
+from policysched.lang.checking.expressions import word_arguments
+from policysched.lang.syntax import syntax_expr
+from policysched.lang.words import kubernetes_names, vocabulary
+
+
+def check_device_call(
+    env: number_reading.NameEnvironment, call: syntax_expr.Call
+) -> checked_expr.DeviceNumber | None:
+    """Return the number; None if an error was reported."""
+    name: Any = call.function.text
+    if env.target == "cluster":
+        env.found.add_error(
+            "PS108",
+            f"`{name}(…)` reads devices of nodes, but this expression is evaluated for clusters",
+            call.span,
+            help="compare amounts of the cluster, such as `free(cpu)`",
+        )
+        return None
+    is_count = name in vocabulary.DEVICE_COUNT_FUNCTIONS
+    example = f"{name}(gpu)" if is_count else f'{name}("gpu.example.com/memory")'
+    word = word_arguments.read_word_argument(env.found, call, example)
+    if word is None:
+        return None
+    find_problem = (
+        kubernetes_names.find_dns_subdomain_problem
+        if is_count
+        else kubernetes_names.find_device_key_problem
+    )
+    problem = find_problem(word.text)
+    if problem:
+        thing = "name of a DeviceClass" if is_count else "name of an attribute or capacity"
+        env.found.add_error("PS107", f"the {thing} `{word.text}` {problem}", word.span)
+        return None
+    return checked_expr.DeviceNumber(name, word.text, _find_unit(name, word.text), call.span)
+
+
+def report_devices_of_pod(
+    env: number_reading.NameEnvironment, condition: checked_expr.TypedExpr
+) -> bool:
+    """Report the first part that reads the devices for the pod; return whether there is one.
+
+    Devices are chosen for a node only when it has passed all filters.
+    """
+    for each in checked_expr.walk_expressions(condition):
+        if not isinstance(each, checked_expr.DeviceNumber) or not each.reads_pod:
+            continue
+        env.found.add_error(
+            "PS108",
+            f"`{each.kind}(…)` is only allowed in scores",
+            each.span,
+            notes=("the devices for a pod are chosen after its nodes have been filtered",),
+            help="compare `freeDevices(…)`, or select devices in the ResourceClaim",
+        )
+        return True
+    return False
+
+
+def _find_unit(name: str, key: str) -> units.Unit:
+    """Return bytes for a capacity named `memory`, and a plain number for all others."""
+    is_memory = name == "deviceCapacity" and key.rpartition("/")[2] == "memory"
+    return units.find_resource_unit("memory") if is_memory else units.NUMBER
