@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Hashable, Sequence
 
 import msgspec
@@ -25,7 +26,8 @@ class SearchSettings:
     Attributes:
         selectors: compiled selectors, with their answers.
         clock: measures `timeout_seconds`.
-        timeout_seconds: how long a search for one node may take; 0 for any time.
+        timeout_seconds: how long the searches for a pod may take on all nodes together; 0 for any
+            time.
     """
 
     selectors: selector_cache.SelectorCache
@@ -35,6 +37,9 @@ class SearchSettings:
 
 class ClaimSearch:
     """Searches devices for some claims, on one node after the other.
+
+    All pods, and the renewal of the lease, wait for a search. Therefore the time for all nodes is
+    limited; what was found before it is over is kept for the next attempt.
 
     Attributes:
         kind: equal for claims that get the same answer on every node.
@@ -50,6 +55,7 @@ class ClaimSearch:
         self._claims = claims
         self._devices = devices
         self._settings = settings
+        self._left_seconds = settings.timeout_seconds or math.inf
         self._timeout: allocation_errors.AllocationError | None = None
         requested = [(each.spec.devices.requests, each.spec.devices.constraints) for each in claims]
         self.kind: Hashable = _encoder.encode(requested)
@@ -67,19 +73,19 @@ class ClaimSearch:
             raise self._timeout
         if pools.error:
             raise allocation_errors.AllocationError(f"gather pool information: {pools.error}")
-        seconds = self._settings.timeout_seconds
         monotonic = self._settings.clock.monotonic_seconds
-        end_seconds = monotonic() + seconds if seconds else float("inf")
+        end_seconds = monotonic() + self._left_seconds
         own = allocator.Allocator(
             self._devices, self._settings.selectors, lambda: monotonic() > end_seconds
         )
         try:
             return own.allocate(node, pools.pools, self._claims)
         except allocation_errors.AllocationTimeoutError:
-            # This ends the attempt. Searches on the other nodes would only delay all other pods.
             text = f"node {node.name}: timed out trying to allocate devices"
             self._timeout = allocation_errors.AllocationError(text)
             raise self._timeout from None
+        finally:
+            self._left_seconds = end_seconds - monotonic()
 
     def score(self, allocations: Sequence[device_objects.AllocationResult]) -> int:
         """Return the sum of `score_alternatives` of the claims with these allocations."""

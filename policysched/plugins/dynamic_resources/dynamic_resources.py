@@ -55,12 +55,12 @@ DEALLOCATED: Final = "deallocation of ResourceClaim completed"
 STILL_UNSCHEDULABLE: Final = "still not schedulable"
 NOT_FOUND: Final = "not found"
 NO_ALLOCATION: Final = "claim allocation not found for node"
-_FILTER_SECONDS: Final = 10.0
+_FILTER_SECONDS: Final = 5.0
 _BINDING_SECONDS: Final = 600.0
 
 
 class DynamicResourcesArgs(arguments.ArgumentStruct, frozen=True):
-    """Arguments: how long a search for one node, and the binding of devices may take."""
+    """Arguments: how long the searches for a pod, and the binding of its devices may take."""
 
     filter_timeout: str | None = None
     binding_timeout: str | None = None
@@ -81,7 +81,7 @@ class DynamicResources(pod_independent_filter.PodIndependentFilter):
         filter_seconds: float = _FILTER_SECONDS,
         binding_seconds: float = _BINDING_SECONDS,
     ) -> None:
-        """Search for at most `filter_seconds` a node, and wait `binding_seconds` for devices."""
+        """Search for at most `filter_seconds` a pod, and wait `binding_seconds` for devices."""
         self._handle = handle
         self._claims = handle.devices.claims
         self._binding_seconds = binding_seconds

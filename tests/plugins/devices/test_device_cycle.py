@@ -248,6 +248,17 @@ def test_one_search_that_takes_too_long_ends_the_attempt() -> None:
     assert clock.looks < 20
 
 
+def test_the_next_attempt_continues_where_the_time_was_over() -> None:
+    """Nodes that were searched in time are not searched again."""
+    clock = RunningClock(builders.EPOCH)
+    nodes = [f"n{number}" for number in range(1, 6)]
+    slices = [make_slice(name, "d", pool=name, nodeName=name) for name in nodes]
+    world = make_world(*slices, node_names=nodes, claims=[_one(count=2)], clock=clock)
+    attempts = [set(world.start(make_pod("p", "c")).filter().values()) for _ in range(10)]
+    assert any("timed out" in reason for reason in attempts[0])
+    assert attempts[-1] == {NO_DEVICES}
+
+
 def test_pools_that_contradict_themselves_are_named_only_if_there_is_nothing_else() -> None:
     """kube-scheduler does not say which pools."""
     broken = make_slice("s", "a", "a", pool="broken")
