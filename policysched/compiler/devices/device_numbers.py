@@ -5,8 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
-from collections.abc import Callable, Hashable, Sequence
-from typing import TypeAlias
+from collections.abc import Callable, Hashable
 
 import numpy as np
 import numpy.typing as npt
@@ -14,8 +13,9 @@ import numpy.typing as npt
 from policysched.cluster import snapshot
 from policysched.cluster.columns import columns
 from policysched.cluster.devices import node_pools
-from policysched.cluster.objects import device_objects, objects
-from policysched.compiler.devices import device_values
+from policysched.cluster.devices.slice_devices import DeviceId
+from policysched.cluster.objects import objects
+from policysched.compiler.devices import pod_devices
 from policysched.framework import cycle_state
 from policysched.lang.checked import checked_expr
 from policysched.plugins import names
@@ -32,13 +32,6 @@ from policysched.plugins.dynamic_resources.allocation_errors import (
     InvalidPoolsError,
 )
 
-_Allocations: TypeAlias = Sequence[device_objects.AllocationResult]
-_FindValue: TypeAlias = Callable[
-    [snapshot.Snapshot, objects.Node, node_pools.PoolSet, device_values.KnownDevices, _Allocations],
-    float,
-]
-"""Returns the value for a pod that has some devices, and gets allocations on a node with pools."""
-
 
 class DeviceNumbers:
     """Compiles numbers about devices; equal expressions are one object, and share what it keeps."""
@@ -49,28 +42,25 @@ class DeviceNumbers:
         self.compile = functools.cache(self._compile)
 
     def _compile(self, expr: checked_expr.DeviceNumber) -> NodeDeviceNumber | PodDeviceNumber:
-        find_devices = functools.partial(self._find_devices, expr.name)
+        name = expr.name
         match expr.kind:
             case "devices":
-                return NodeDeviceNumber(lambda snap: find_devices(snap).count)
+                return NodeDeviceNumber(lambda snap: self._select_class(name, snap).count)
             case "freeDevices":
-                return NodeDeviceNumber(lambda snap: find_devices(snap).count_free)
+                return NodeDeviceNumber(lambda snap: self._select_class(name, snap).count_free)
             case "takenDevices":
-                return PodDeviceNumber(
-                    lambda snap, node, pools, _known, new: find_devices(snap).count_taken(
-                        node, pools, new
-                    ),
-                    0.0,
-                )
+                return PodDeviceNumber(functools.partial(self._count_taken, name), 0.0)
             case "deviceAttribute":
-                read = device_values.make_reader(expr.name, device_values.read_attribute)
+                read = pod_devices.read_attribute
             case "deviceCapacity":
-                read = device_values.make_reader(expr.name, device_values.read_capacity)
-        return PodDeviceNumber(
-            lambda _snap, _node, pools, known, new: read(pools, known, new), math.nan
-        )
+                read = pod_devices.read_capacity
+        return PodDeviceNumber(lambda found: found.find_smallest(name, read), math.nan)
 
-    def _find_devices(self, name: str, snap: snapshot.Snapshot) -> class_devices.ClassDevices:
+    def _count_taken(self, name: str, found: pod_devices.PodDevices) -> float:
+        devices = self._select_class(name, found.snap)
+        return devices.count_taken(found.node, found.pools, found.new)
+
+    def _select_class(self, name: str, snap: snapshot.Snapshot) -> class_devices.ClassDevices:
         return class_devices.ClassDevices(name, snap.devices, self._selectors)
 
 
@@ -82,7 +72,7 @@ class NodeDeviceNumber:
     ) -> None:
         """Calculate the number of a set of pools by what `choose_compute` returns."""
         self._choose_compute = choose_compute
-        self._numbers = set_numbers.SetNumbers()
+        self._numbers = set_numbers.SetNumbers(0.0)
 
     def bind(self, state: cycle_state.CycleState) -> NodeDeviceNumber:
         """Return itself, because the number does not depend on the pod."""
@@ -98,17 +88,19 @@ class PodDeviceNumber:
     """A number about the devices that a pod would get on each node.
 
     Attributes:
-        find_value: calculates it.
+        measure: calculates it from the devices.
         without_devices: its value if the pod gets no devices.
     """
 
-    def __init__(self, find_value: _FindValue, without_devices: float) -> None:
-        """Calculate the number by `find_value`."""
-        self.find_value = find_value
+    def __init__(
+        self, measure: Callable[[pod_devices.PodDevices], float], without_devices: float
+    ) -> None:
+        """Calculate the number by `measure`."""
+        self.measure = measure
         self.without_devices = without_devices
         self.get_numbers: Callable[[Hashable], set_numbers.SetNumbers] = functools.lru_cache(
             allocation_verdicts.MAX_KINDS
-        )(lambda _kind: set_numbers.SetNumbers())
+        )(lambda _kind: set_numbers.SetNumbers(without_devices))
 
     def bind(self, state: cycle_state.CycleState) -> _NumberOfCycle:
         """Return the number for the pod of a cycle."""
@@ -123,38 +115,34 @@ class _NumberOfCycle:
     state: cycle_state.CycleState
 
     def compute(self, snap: snapshot.Snapshot, rows: npt.NDArray[np.intp]) -> columns.FloatArray:
-        """Return float64 (n,): the number of each of `rows`, NaN if it is missing.
-
-        Claims that have devices already have the same ones on every node.
-        """
+        """Return float64 (n,): the number of each of `rows`, NaN if it is missing."""
         found: columns.FloatArray = np.full(len(rows), self.number.without_devices)
         cycle = self.state.find(names.DYNAMIC_RESOURCES, device_cycle.DeviceCycle)
         if cycle is None:
             return found
-        known = device_values.list_known_devices(cycle.claims)
+        known = pod_devices.list_device_ids(
+            each.allocation for each in cycle.claims if each.allocation is not None
+        )
         for variant, concerned in cycle.variants.split(snap.view_rows(rows)):
             search = variant.search
-            if search is None and not known:
-                continue
-            kind = (None if search is None else search.kind, known)
-            find = functools.partial(self._find_value, snap, search, known)
-            found[concerned] = self.number.get_numbers(kind).read(snap, rows[concerned], find)
+            measure = functools.partial(self._measure, snap, search, known)
+            numbers = self.number.get_numbers((None if search is None else search.kind, known))
+            found[concerned] = numbers.read(snap, rows[concerned], measure)
         return found
 
-    def _find_value(
+    def _measure(
         self,
         snap: snapshot.Snapshot,
         search: claim_search.ClaimSearch | None,
-        known: device_values.KnownDevices,
+        known: tuple[DeviceId, ...],
         node: objects.Node,
         pools: node_pools.PoolSet,
-    ) -> float:
-        new: _Allocations | None = ()
-        if search is not None:
-            try:
-                new = search.allocate(node, pools)
-            except (AllocationError, InvalidPoolsError):
-                new = None
+    ) -> float | None:
+        """Return the number for a set of pools; None if the pod gets no devices there."""
+        try:
+            new = () if search is None else search.allocate(node, pools)
+        except (AllocationError, InvalidPoolsError):
+            return None
         if new is None:
-            return self.number.without_devices
-        return self.number.find_value(snap, node, pools, known, new)
+            return None
+        return self.number.measure(pod_devices.PodDevices(snap, node, pools, known, new))

@@ -14,15 +14,16 @@ from policysched.cluster.devices import node_pools
 from policysched.cluster.objects import objects
 from policysched.plugins.dynamic_resources import outdated_sets
 
-ComputeNumber: TypeAlias = Callable[[objects.Node, node_pools.PoolSet], float]
-"""Calculates the number for a set of pools; the node is any node that has the set."""
+ComputeNumber: TypeAlias = Callable[[objects.Node, node_pools.PoolSet], float | None]
+"""Calculates the number for a set of pools; None if there is none now. Any node has the set."""
 
 
 class SetNumbers:
     """A number for each set of pools; it is calculated when a node with the set is asked about."""
 
-    def __init__(self) -> None:
-        """Start without numbers."""
+    def __init__(self, default: float) -> None:
+        """Start without numbers; where there is none, the number is `default`."""
+        self._default = default
         self._outdated = outdated_sets.OutdatedSets()
         self._numbers: columns.FloatArray = np.zeros(0)
         self._is_known: columns.BoolArray = np.zeros(0, np.bool_)
@@ -30,11 +31,11 @@ class SetNumbers:
     def read(
         self, snap: snapshot.Snapshot, rows: npt.NDArray[np.intp], compute: ComputeNumber
     ) -> columns.FloatArray:
-        """Return float64 (n,): the number of each of `rows`, intp (n,); 0 for dead rows."""
+        """Return float64 (n,): the number of each of `rows`, intp (n,)."""
         pools = snap.devices.node_pools
         pools.refresh(snap.nodes)
         self._drop_outdated(snap)
-        numbers: columns.FloatArray = np.zeros(len(rows))
+        numbers: columns.FloatArray = np.full(len(rows), self._default)
         is_alive = snap.is_alive[rows]
         living = rows[is_alive]
         sets = pools.set_of_row[living]
@@ -43,9 +44,9 @@ class SetNumbers:
             found, first = np.unique(sets[unknown], return_index=True)
             for number, row in zip(found.tolist(), living[unknown][first].tolist(), strict=True):
                 node = snap.nodes.nodes[row]
-                if node is not None:
-                    self._numbers[number] = compute(node, pools.sets[number])
-                    self._is_known[number] = True
+                computed = None if node is None else compute(node, pools.sets[number])
+                self._numbers[number] = self._default if computed is None else computed
+                self._is_known[number] = computed is not None
         numbers[is_alive] = self._numbers[sets]
         return numbers
 
