@@ -10,7 +10,6 @@ import numpy as np
 from policysched import units
 from policysched.compiler.rules import score
 from policysched.explaining import trials
-from policysched.framework import cycle_state
 from policysched.framework.scoring import score_table
 
 
@@ -82,13 +81,14 @@ def _add_rule_values(tried: trials.PodTrials, found: list[dict[str, Any]]) -> No
     snap = tried.take_snapshot()
     rows = np.array([snap.nodes.row_of[each["node"]] for each in found], np.intp)
     nodes = snap.view_rows(rows)
+    state = tried.framework.make_state(tried.info, snap)
     for plugin in tried.framework.profile.plugins:
         if not isinstance(plugin, score.NumberScore) or plugin.unit is None:
             continue
         told = [r for each in found for r in each["rules"] if r["rule"] == plugin.score_name]
         if not told:
             continue
-        values = plugin.compute_numbers(cycle_state.CycleState(), tried.info.shape, nodes)
+        values = plugin.compute_numbers(state, tried.info.shape, nodes)
         scale = units.CORES_SCALE if plugin.unit == units.CORES else 1.0
         for rule, value in zip(told, values.tolist(), strict=True):
             rule["raw"] = None if math.isnan(value) else value / scale

@@ -331,6 +331,14 @@ class Framework:
             message=message,
         )
 
+    def make_state(
+        self, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
+    ) -> cycle_state.CycleState:
+        """Return the state of a cycle after PreFilter, for questions to single plugins."""
+        cycle = self._begin(pod, snap)
+        self._filters.pre_filter(cycle)
+        return cycle.state
+
     def _explain_failure(
         self, cycle: cycles.Cycle, outcome: pre_filter_outcome.PreFilterOutcome
     ) -> str:

@@ -216,7 +216,7 @@ def _compute_raw_scores(
 ) -> dict[str, dict[str, float]]:
     """Return the raw numbers of expression scores, in the canonical scale of their unit."""
     snap = decider.cluster.cache.snapshot()
-    state = cycle_state.CycleState()
+    state = framework.make_state(info, snap)
     found: dict[str, dict[str, float]] = {}
     for plugin in framework.profile.plugins:
         if not isinstance(plugin, score.NumberScore):
