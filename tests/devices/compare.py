@@ -15,8 +15,8 @@ from policysched.cluster.objects import device_objects, objects
 from policysched.plugins.dynamic_resources import (
     allocation_errors,
     allocator,
-    selector_cache,
 )
+from policysched.plugins.shared import selector_cache
 from tests import line_process
 from tests.devices import generate
 

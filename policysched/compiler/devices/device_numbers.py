@@ -24,13 +24,12 @@ from policysched.plugins.dynamic_resources import (
     claim_search,
     class_devices,
     device_cycle,
-    selector_cache,
-    set_numbers,
 )
 from policysched.plugins.dynamic_resources.allocation_errors import (
     AllocationError,
     InvalidPoolsError,
 )
+from policysched.plugins.shared import selector_cache, set_numbers
 
 
 class DeviceNumbers:

@@ -21,8 +21,8 @@ from policysched.cluster.objects import objects
 from policysched.plugins.dynamic_resources import (
     allocation_errors,
     claim_search,
-    outdated_sets,
 )
+from policysched.plugins.shared import outdated_sets
 
 MAX_KINDS: Final = 256
 """Kinds of claims that are kept; a pod with claims of its own kind uses one up."""

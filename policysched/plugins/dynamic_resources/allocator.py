@@ -19,9 +19,9 @@ from policysched.plugins.dynamic_resources import (
     device_requests,
     device_search,
     devices_in_use,
-    selector_cache,
 )
 from policysched.plugins.dynamic_resources.allocation_errors import InvalidPoolsError
+from policysched.plugins.shared import selector_cache
 
 
 def make_share_id() -> str:

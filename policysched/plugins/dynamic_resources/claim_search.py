@@ -11,7 +11,11 @@ import msgspec
 from policysched import clock as clocks
 from policysched.cluster.devices import cluster_devices, node_pools
 from policysched.cluster.objects import device_objects, objects
-from policysched.plugins.dynamic_resources import allocation_errors, allocator, selector_cache
+from policysched.plugins.dynamic_resources import (
+    allocation_errors,
+    allocator,
+)
+from policysched.plugins.shared import selector_cache
 
 MAX_ALTERNATIVES = 8
 """`FirstAvailableDeviceRequestMaxSize` of the API; the first alternative scores as much."""

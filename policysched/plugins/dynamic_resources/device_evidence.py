@@ -18,9 +18,9 @@ from policysched.plugins.dynamic_resources import (
     device_requests,
     device_taints,
     devices_in_use,
-    selector_cache,
 )
 from policysched.plugins.dynamic_resources.allocation_errors import AllocationError
+from policysched.plugins.shared import selector_cache
 
 _MAX_NAMES: Final = 3
 """Devices that are named for each reason."""

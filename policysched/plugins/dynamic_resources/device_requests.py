@@ -16,13 +16,13 @@ from policysched.cluster.objects import device_objects, objects
 from policysched.plugins.dynamic_resources import (
     devices_in_use,
     requested_capacity,
-    selector_cache,
 )
 from policysched.plugins.dynamic_resources.allocation_errors import AllocationError
 from policysched.plugins.dynamic_resources.attribute_constraints import (
     AttributeConstraint,
     make_constraint,
 )
+from policysched.plugins.shared import selector_cache
 
 MAX_RESULTS: Final = 32
 """Devices of a claim."""

@@ -34,7 +34,6 @@ from policysched.plugins.dynamic_resources import (
     extended_resources,
     pod_claims,
     queueing_hints,
-    selector_cache,
 )
 from policysched.plugins.dynamic_resources.allocation_errors import (
     AllocationError,
@@ -42,7 +41,7 @@ from policysched.plugins.dynamic_resources.allocation_errors import (
 )
 from policysched.plugins.dynamic_resources.allocation_verdicts import AllocationVerdict
 from policysched.plugins.dynamic_resources.device_cycle import DeviceCycle
-from policysched.plugins.shared import pod_independent_filter
+from policysched.plugins.shared import pod_independent_filter, selector_cache
 
 NO_DEVICES: Final = "cannot allocate all claims"
 UNAVAILABLE: Final = "resourceclaim not available on the node"

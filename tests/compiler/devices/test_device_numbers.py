@@ -23,8 +23,8 @@ from policysched.plugins.dynamic_resources import (
     allocator,
     device_cycle,
     dynamic_resources,
-    selector_cache,
 )
+from policysched.plugins.shared import selector_cache
 from tests.compiler import strategies as texts
 from tests.devices import changing_cluster, generate
 from tests.plugins import asking

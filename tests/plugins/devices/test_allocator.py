@@ -12,8 +12,8 @@ from policysched.cluster.objects import device_objects
 from policysched.plugins.dynamic_resources import (
     allocation_errors,
     allocator,
-    selector_cache,
 )
+from policysched.plugins.shared import selector_cache
 from tests.builders import make_node
 from tests.device_builders import (
     DRIVER,

@@ -12,7 +12,7 @@ from policysched.cluster import snapshot
 from policysched.cluster.columns import columns
 from policysched.cluster.devices import node_pools
 from policysched.cluster.objects import objects
-from policysched.plugins.dynamic_resources import outdated_sets
+from policysched.plugins.shared import outdated_sets
 
 ComputeNumber: TypeAlias = Callable[[objects.Node, node_pools.PoolSet], float | None]
 """Calculates the number for a set of pools; None if there is none now. Any node has the set."""
