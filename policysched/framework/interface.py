@@ -336,6 +336,14 @@ class RowScorePlugin(ScorePlugin, Protocol):
         ...
 
 
+class PartlyKeptScorePlugin(ScorePlugin, Protocol):
+    """Scores pods of some shapes by more than `reads` has."""
+
+    def keeps_scores(self, shape: pod_shape.PodShape, snap: snapshot.Snapshot) -> bool:
+        """Return False if Score reads ANYTHING for pods of a shape; asked once for all of them."""
+        ...
+
+
 class NormalizeScorePlugin(Plugin, Protocol):
     """Brings raw scores into the range 0 to 100."""
 

@@ -18,22 +18,26 @@ from policysched.framework import cycle_state, interface, status
 from policysched.kernels import resources
 from policysched.plugins import arguments, names
 from policysched.plugins.kernels import row_writer
-from policysched.plugins.shared import resource_arguments
+from policysched.plugins.shared import resource_arguments, scored_devices
 
 _NATIVE = (pod_requests.CPU, pod_requests.MEMORY, pod_requests.EPHEMERAL_STORAGE)
 
 
 class _BalancedRequests(NamedTuple):
-    """The resources of a pod that are balanced: intp (k,) columns, int64 (k,) requests."""
+    """The resources of a pod that are balanced: intp (k,) columns, int64 (k,) requests.
+
+    `devices` counts devices as some of the amounts; None if there is nothing to count.
+    """
 
     ids: npt.NDArray[np.intp]
     wanted: columns.IntArray
+    devices: scored_devices.ProvidedDevices | None
 
     def write(
         self, snap: snapshot.Snapshot, rows: npt.NDArray[np.intp], out: columns.IntArray
     ) -> None:
         """Write points, 50 to 100."""
-        nodes = snap.nodes
+        nodes = snap.nodes if self.devices is None else self.devices.count(snap, rows)
         resources.write_balanced_points(
             rows, nodes.allocatable, nodes.requested, self.ids, self.wanted, out
         )
@@ -48,6 +52,7 @@ class NodeResourcesBalancedAllocation:
     def __init__(self, resources: Sequence[str] = ("cpu", "memory")) -> None:
         """Balance the usage of these resources."""
         self._resources = tuple(resources)
+        self._devices = scored_devices.ScoredDevices()
 
     @classmethod
     def from_args(cls, args: arguments.Arguments) -> NodeResourcesBalancedAllocation:
@@ -81,13 +86,27 @@ class NodeResourcesBalancedAllocation:
         """Return what writes the scores for all pods with the same requests."""
         amounts = pod.shape.requests.amounts
         counted = [r for r in self._resources if r in _NATIVE or amounts.get(r, 0)]
+        devices = self._select_devices(pod.shape, snap)
         return _BalancedRequests(
-            np.array([snap.nodes.get_resource_column_index(r) for r in counted], np.intp),
+            np.array(scored_devices.find_columns(snap, counted, devices), np.intp),
             np.array([amounts.get(r, 0) for r in counted], np.int64),
+            devices,
         )
+
+    def keeps_scores(self, shape: pod_shape.PodShape, snap: snapshot.Snapshot) -> bool:
+        """Return whether the scores count no devices, which change without the nodes."""
+        return self._select_devices(shape, snap) is None
+
+    def _select_devices(
+        self, shape: pod_shape.PodShape, snap: snapshot.Snapshot
+    ) -> scored_devices.ProvidedDevices | None:
+        amounts = shape.requests.amounts
+        requested = (r for r in self._resources if r not in _NATIVE and amounts.get(r, 0))
+        return self._devices.select_provided(snap, requested)
 
 
 if TYPE_CHECKING:
     _pre_score: type[interface.PreScorePlugin] = NodeResourcesBalancedAllocation
     _score: type[interface.RowScorePlugin] = NodeResourcesBalancedAllocation
+    _partly_kept: type[interface.PartlyKeptScorePlugin] = NodeResourcesBalancedAllocation
     _keyed: type[interface.KeyedPlugin] = NodeResourcesBalancedAllocation

@@ -22,7 +22,7 @@ from policysched.framework import cycle_state, events, handles, interface, statu
 from policysched.kernels import resources
 from policysched.plugins import arguments, names
 from policysched.plugins.kernels import allocation, row_writer
-from policysched.plugins.shared import event_hints, resource_arguments
+from policysched.plugins.shared import event_hints, resource_arguments, scored_devices
 
 TOO_MANY_PODS = "Too many pods"
 _PODS = "pods"
@@ -106,7 +106,7 @@ class NodeResourcesFit:
     """Rejects nodes without enough free resources, and scores utilisation including the pod.
 
     Extended resources that device classes provide are left to DynamicResources on nodes that have
-    no device plugin for them. Scores do not count them there.
+    no device plugin for them. Scores count devices there.
     """
 
     name = names.NODE_RESOURCES_FIT
@@ -124,6 +124,7 @@ class NodeResourcesFit:
         self._classes = classes.DeviceClasses() if device_classes is None else device_classes
         self._strategy = strategy
         self._resources = tuple(resources)
+        self._devices = scored_devices.ScoredDevices()
         self._ignored_resources = ignored_resources
         self._ignored_groups = ignored_groups
         self._lacks_pod_slots: dict[Hashable, bool] = {}
@@ -215,7 +216,7 @@ class NodeResourcesFit:
         """Return int64 (n,): the strategy's score of requested and allocatable amounts, 0 to 100.
 
         Containers without a request count with the defaults. Resources that are not native are
-        scored only if the pod requests them.
+        scored only if the pod requests them. Devices count with those in use before the pod.
         """
         del state
         return row_writer.compute_view(self.make_score_writer(pod, nodes.snapshot), nodes, np.int64)
@@ -225,15 +226,28 @@ class NodeResourcesFit:
     ) -> interface.RowWriter:
         """Return what writes the scores for all pods with the same requests."""
         scored = pod.shape.requests.scored
-        counted = [
-            (snap.nodes.get_resource_column_index(resource), scored.get(resource, 0), weight)
-            for resource, weight in self._resources
-            if scored.get(resource, 0) or resource in _NATIVE
-        ]
-        ids, wanted, weights = np.array(counted, np.int64).reshape(-1, 3).T.copy()
+        counted = [r for r in self._resources if scored.get(r[0], 0) or r[0] in _NATIVE]
+        devices = self._select_devices(pod.shape, snap)
+        ids = scored_devices.find_columns(snap, (r for r, _ in counted), devices)
         return self._strategy.make_writer(
-            allocation.ScoredRequests(ids.astype(np.intp), wanted, weights)
+            allocation.ScoredRequests(
+                np.array(ids, np.intp),
+                np.array([scored.get(r, 0) for r, _ in counted], np.int64),
+                np.array([weight for _, weight in counted], np.int64),
+                devices,
+            )
         )
+
+    def keeps_scores(self, shape: pod_shape.PodShape, snap: snapshot.Snapshot) -> bool:
+        """Return whether the scores count no devices, which change without the nodes."""
+        return self._select_devices(shape, snap) is None
+
+    def _select_devices(
+        self, shape: pod_shape.PodShape, snap: snapshot.Snapshot
+    ) -> scored_devices.ProvidedDevices | None:
+        scored = shape.requests.scored
+        requested = (r for r, _ in self._resources if r not in _NATIVE and scored.get(r, 0))
+        return self._devices.select_provided(snap, requested)
 
     # --- events ----------------------------------------------------------------------------------
 
@@ -340,5 +354,6 @@ if TYPE_CHECKING:
     _evidence: type[interface.NodeEvidencePlugin] = NodeResourcesFit
     _filter: type[interface.RowFilterPlugin] = NodeResourcesFit
     _score: type[interface.RowScorePlugin] = NodeResourcesFit
+    _partly_kept: type[interface.PartlyKeptScorePlugin] = NodeResourcesFit
     _keyed: type[interface.KeyedPlugin] = NodeResourcesFit
     _events: type[interface.EventsPlugin] = NodeResourcesFit

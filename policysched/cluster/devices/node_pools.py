@@ -26,15 +26,21 @@ class PoolSet:
 
     Attributes:
         pools: the pools, in the order in which the allocator tries them.
+        slices: the slices for the nodes, also outdated ones and those of incomplete pools.
         error: why the pools are unknown, or "".
     """
 
     pools: tuple[pools.NodePool, ...] = ()
+    slices: tuple[IndexedSlice, ...] = ()
     error: str = ""
 
     def list_devices(self) -> list[SliceDevice]:
         """Return the devices that can be allocated, in the order in which the allocator tries."""
         return [device for pool in self.pools for device in pool.devices]
+
+    def list_published_devices(self) -> list[SliceDevice]:
+        """Return the devices of all slices for the nodes."""
+        return [device for each in self.slices for device in each.devices]
 
 
 class NodePools:
@@ -87,32 +93,37 @@ class NodePools:
             of_node = pools.select_slices(self._known, node)
         except node_selection.NodeSelectionError as error:
             return self._add_set(str(error), PoolSet(error=str(error)))
-        key = tuple(_list_identities(self._known, of_node, node))
+        newest = pools.group_newest(of_node)
+        key = tuple(_list_identities(self._known, of_node, newest, node))
         number = self._numbers.get(key)
         if number is None:
-            number = self._add_set(key, PoolSet(tuple(pools.make_pools(self._known, of_node))))
+            made = tuple(pools.make_pools(self._known, newest))
+            number = self._add_set(key, PoolSet(made, tuple(of_node)))
         return number
 
     def _add_set(self, key: Hashable, new: PoolSet) -> int:
         number = self._numbers.setdefault(key, len(self.sets))
         if number == len(self.sets):
             self.sets.append(new)
-            for pool in new.pools:
-                self._with_pool.setdefault(pool.id, []).append(number)
+            for pool in {each.pool for each in new.slices}:
+                self._with_pool.setdefault(pool, []).append(number)
         return number
 
 
 def _list_identities(
-    known: slices.ResourceSlices, of_node: pools.NodeSlices, node: objects.Node
+    known: slices.ResourceSlices,
+    of_node: Iterable[IndexedSlice],
+    newest: pools.NodeSlices,
+    node: objects.Node,
 ) -> Iterator[Hashable]:
     """Yield the identity of the pools of a node; other and earlier pools have another one."""
-    for pool, members in of_node.items():
+    for each in of_node:
+        yield each
+        if not each.nodes.is_set:
+            yield _list_own_devices(each, node)
+    for pool, members in newest.items():
         if not pools.is_complete(members):
             yield frozenset(known.list_pool(pool))
-        for each in members:
-            yield each
-            if not each.nodes.is_set:
-                yield _list_own_devices(each, node)
 
 
 def _list_own_devices(of: IndexedSlice, node: objects.Node) -> tuple[bool, ...]:

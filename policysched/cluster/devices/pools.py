@@ -66,19 +66,23 @@ def gather_pools(known: slices.ResourceSlices, node: objects.Node) -> list[NodeP
     Raises:
         NodeSelectionError: a node selector cannot be parsed.
     """
-    return make_pools(known, select_slices(known, node))
+    return make_pools(known, group_newest(select_slices(known, node)))
 
 
-def select_slices(known: slices.ResourceSlices, node: objects.Node) -> NodeSlices:
-    """Return the slices for a node.
+def select_slices(known: slices.ResourceSlices, node: objects.Node) -> list[IndexedSlice]:
+    """Return the slices for a node, of all generations.
 
     Raises:
         NodeSelectionError: a node selector cannot be parsed.
     """
+    return [each for each in known.list_candidates(node.name) if _is_relevant(each, node)]
+
+
+def group_newest(of_node: Iterable[IndexedSlice]) -> NodeSlices:
+    """Return the slices for a node that have the newest generation of their pool, by pool."""
     newest: NodeSlices = {}
-    for each in known.list_candidates(node.name):
-        if _is_relevant(each, node):
-            _add_if_newest(newest, each)
+    for each in of_node:
+        _add_if_newest(newest, each)
     return newest
 
 

@@ -48,6 +48,10 @@ class ResourceScore(base.ScoreRule):
         """Return what writes the scores for all pods with the same requests."""
         return _HundredthsWriter(self._fit.make_score_writer(pod, snap))
 
+    def keeps_scores(self, shape: pod_shape.PodShape, snap: snapshot.Snapshot) -> bool:
+        """Return whether the scores count no devices."""
+        return self._fit.keeps_scores(shape, snap)
+
 
 class _HundredthsWriter(NamedTuple):
     """Writes hundredths of what `points` writes."""
@@ -74,3 +78,4 @@ def _strategy(rule: checked.ResourceScoreRule) -> allocation.Strategy:
 
 if TYPE_CHECKING:
     _score: type[interface.RowScorePlugin] = ResourceScore
+    _partly_kept: type[interface.PartlyKeptScorePlugin] = ResourceScore

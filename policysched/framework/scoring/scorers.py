@@ -16,6 +16,7 @@ from policysched.framework import asking, cycle_state, interface, status
 INVALID = -(2**58)
 """Marks a row with a score out of range: valid points cannot raise its total to 0."""
 
+KeepsScores: TypeAlias = Callable[[pod_shape.PodShape, snapshot.Snapshot], bool]
 
 AtOnce: TypeAlias = Callable[
     [cycle_state.CycleState, pod_shape.PodInfo, snapshot.NodeView, int],
@@ -34,6 +35,7 @@ class Scorer:
         normalizes: whether they depend on which nodes are feasible.
         has_pre_score: whether it may have nothing to say about a pod.
         is_third_party: whether its final scores are checked as `asking` says.
+        keeps_scores: whether raw scores of a shape are kept; None if those of all shapes are alike.
         at_once: gives weighted final scores in one go, None where the plugin cannot.
     """
 
@@ -46,6 +48,7 @@ class Scorer:
     normalizes: bool
     has_pre_score: bool
     is_third_party: bool
+    keeps_scores: KeepsScores | None
     at_once: AtOnce | None
 
     @property
@@ -117,8 +120,16 @@ def make_no_scorer(scorer: Scorer) -> Scorer:
         normalizes=False,
         has_pre_score=False,
         is_third_party=False,
+        keeps_scores=None,
         at_once=None,
     )
+
+
+def adapt_to_shape(scorer: Scorer, shape: pod_shape.PodShape, snap: snapshot.Snapshot) -> Scorer:
+    """Return the scorer for pods of a shape (`interface.PartlyKeptScorePlugin`)."""
+    if scorer.keeps_scores is None or scorer.keeps_scores(shape, snap):
+        return scorer
+    return dataclasses.replace(scorer, keeps=False, is_prepared=False)
 
 
 def score_name(plugin: interface.Plugin) -> str:

@@ -33,6 +33,7 @@ class ScoreRunner:
                 normalizes=hasattr(p, "normalize_score"),
                 has_pre_score=hasattr(p, "pre_score"),
                 is_third_party=asking.is_third_party(p),
+                keeps_scores=asking.shortcut(p, "keeps_scores"),
                 at_once=scorers.at_once(p),
             )
             for n, p, name in named
@@ -95,8 +96,11 @@ class ScoreRunner:
 
         def acting(left_out: frozenset[int]) -> Sequence[scorers.Scorer]:
             every = cycle.snap.view_all_rows()
+            shape = cycle.pod.shape
             asked = (
-                s if s.number not in left_out else scorers.make_no_scorer(s)
+                scorers.adapt_to_shape(s, shape, cycle.snap)
+                if s.number not in left_out
+                else scorers.make_no_scorer(s)
                 for s in self._scorers
                 if s.number not in left_out or s.is_always_shown
             )

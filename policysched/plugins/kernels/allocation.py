@@ -18,6 +18,28 @@ FULL_UTILIZATION = 100
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class ScoredAmounts:
+    """Amounts in the form of `columns.NodeColumns`, with columns for the devices of k resources.
+
+    Attributes:
+        allocatable, requested: int64 (C, R + k).
+        nonzero_requested: int64 (C, 2).
+    """
+
+    allocatable: columns.IntArray
+    requested: columns.IntArray
+    nonzero_requested: columns.IntArray
+
+
+class DeviceAmounts(Protocol):
+    """Counts devices as amounts of some resources."""
+
+    def count(self, snap: snapshot.Snapshot, rows: npt.NDArray[np.intp]) -> ScoredAmounts:
+        """Return the amounts of `rows`, intp (m,)."""
+        ...
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class ScoredRequests:
     """The resources of a pod that are scored: k of them.
 
@@ -25,11 +47,13 @@ class ScoredRequests:
         ids: intp (k,), columns of `NodeColumns`.
         wanted: int64 (k,), what the pod requests; containers without requests count with defaults.
         weights: int64 (k,), at least 1.
+        devices: counts devices as some of the amounts; None if there are none to count.
     """
 
     ids: npt.NDArray[np.intp]
     wanted: columns.IntArray
     weights: columns.IntArray
+    devices: DeviceAmounts | None = None
 
 
 class Strategy(Protocol):
@@ -75,7 +99,8 @@ class _UtilizationWriter:
     def write(
         self, snap: snapshot.Snapshot, rows: npt.NDArray[np.intp], out: columns.IntArray
     ) -> None:
-        nodes = snap.nodes
+        devices = self.scored.devices
+        nodes = snap.nodes if devices is None else devices.count(snap, rows)
         resources.write_utilization_points(
             rows,
             nodes.allocatable,
@@ -97,7 +122,8 @@ class _CapacityRatioWriter:
     def write(
         self, snap: snapshot.Snapshot, rows: npt.NDArray[np.intp], out: columns.IntArray
     ) -> None:
-        nodes = snap.nodes
+        devices = self.scored.devices
+        nodes = snap.nodes if devices is None else devices.count(snap, rows)
         resources.write_capacity_ratio_points(
             rows,
             nodes.allocatable,
