@@ -13,7 +13,7 @@ from policysched import process
 from policysched.cluster.pods import pod_shape
 from policysched.framework import explanation, handles, runtime
 from policysched.inputs import cluster_file, metrics_file, object_lists
-from policysched.offline import offline_cluster, pod_report, simulating
+from policysched.offline import allocations, offline_cluster, pod_report, simulating
 from policysched.profiles import named_profile, policies, profile_choice
 
 if TYPE_CHECKING:
@@ -213,9 +213,9 @@ class PodDecider:
         """Yield the placement of each pending pod in queue order."""
         return simulating.simulate_placements(self.cluster, self.choice, self.shadows)
 
-    def list_allocations(self) -> list[simulating.ResourceAllocation]:
+    def list_allocations(self) -> list[allocations.ResourceAllocation]:
         """Return the current requests for each resource, and its capacity."""
-        return simulating.list_allocations(self.cluster.cache)
+        return allocations.list_allocations(self.cluster.cache)
 
     def make_pod_report(
         self,

@@ -249,28 +249,6 @@ def _list_best_node_names(result: runtime.ScheduleResult, cache: caches.Cache) -
     return sorted(names[row] for row in result.scores.best_rows().tolist())
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class ResourceAllocation:
-    """The total requests for a resource and its total capacity, in milli-CPU, bytes or counts."""
-
-    resource: str
-    requested: int
-    allocatable: int
-
-
-def list_allocations(cache: caches.Cache) -> list[ResourceAllocation]:
-    """Return the allocation, summed over all nodes, of every resource that some node has."""
-    nodes = cache.nodes
-    is_alive = nodes.is_alive[: nodes.size]
-    requested = nodes.requested[: nodes.size][is_alive].sum(axis=0).tolist()
-    allocatable = nodes.allocatable[: nodes.size][is_alive].sum(axis=0).tolist()
-    return [
-        ResourceAllocation(resource, requested[column], allocatable[column])
-        for column, resource in enumerate(nodes.resources.values)
-        if allocatable[column]
-    ]
-
-
 def as_json(placement: SimulatedPlacement) -> dict[str, object]:
     """Return a placement in the form of schemas/simulate.schema.json."""
     report: dict[str, object] = {

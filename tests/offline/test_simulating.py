@@ -9,7 +9,7 @@ import pytest
 from policysched.cluster import snapshot
 from policysched.cluster.pods import pod_shape
 from policysched.framework import cycle_state, handles, interface, profile, runtime, status
-from policysched.offline import offline_cluster, simulating
+from policysched.offline import allocations, offline_cluster, simulating
 from policysched.plugins import default_preemption, node_resources_fit, priority_sort
 from policysched.profiles import profile_choice
 from tests import builders
@@ -127,9 +127,9 @@ def test_what_is_allocated_counts_all_pods() -> None:
     """Pods that were there and pods that were placed, of every resource that a node has."""
     cluster = _cluster(builders.make_pod("a").requests(cpu="500m"))
     _simulate(cluster)
-    found = {each.resource: each for each in simulating.list_allocations(cluster.cache)}
-    assert found["cpu"] == simulating.ResourceAllocation("cpu", 3500, 4000)
-    assert found["memory"] == simulating.ResourceAllocation("memory", 0, 8 * 2**30)
+    found = {each.resource: each for each in allocations.list_allocations(cluster.cache)}
+    assert found["cpu"] == allocations.ResourceAllocation("cpu", 3500, 4000)
+    assert found["memory"] == allocations.ResourceAllocation("memory", 0, 8 * 2**30)
 
 
 def _preempting(

@@ -22,7 +22,7 @@ from policysched.cli.reports import explain_text
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from policysched.offline import sessions, simulating
+    from policysched.offline import allocations, sessions, simulating
 
 _CHANGES = ("otherNode", "newlySchedulable", "newlyUnschedulable")
 _SHOWN = 10
@@ -199,7 +199,7 @@ def _format_pending_reason(placement: simulating.SimulatedPlacement) -> str:
     return placement.message
 
 
-def _format_allocation(each: simulating.ResourceAllocation) -> tuple[str, str, str, str]:
+def _format_allocation(each: allocations.ResourceAllocation) -> tuple[str, str, str, str]:
     requested = _format_resource_amount(each.resource, each.requested)
     allocatable = _format_resource_amount(each.resource, each.allocatable)
     return each.resource, requested, allocatable, f"{each.requested / each.allocatable:.1%}"
