@@ -2,7 +2,8 @@
 
 Left out is what kube-scheduler 1.36.3 decides by a known fault: a pod with claims whose extended
 resources a device plugin provides on its node, a pod that names the same claim twice, which can
-never be bound, and implicit names of classes that share their explicit one.
+never be bound, implicit names of classes that share their explicit one, and scores that count
+devices of changed attributes, or balance devices that a class selects.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from tests.conformance.generate import (
     device_slices,
     draw,
     node_affinity,
+    resources,
     taints,
 )
 from tests.devices import generate, generate_slices
@@ -23,6 +25,8 @@ Manifest = cluster.Manifest
 
 _GPU, _NIC = "example.com/gpu", "example.com/nic"
 _IMPLICIT = "deviceclass.resource.kubernetes.io/"
+_ANY = f"{_IMPLICIT}any"
+_SCORED = ("cpu", _GPU, _NIC, _ANY)
 _UNMAPPED = "example.com/unmapped"
 _CREATED = ("2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z")
 
@@ -38,14 +42,29 @@ def shape_extended(found: cluster.Cluster) -> None:
 
 
 def shape_scored(found: cluster.Cluster) -> None:
-    """Let NodeResourcesFit score by extended resources for which devices stand."""
+    """Let scores count devices as extended resources."""
     shape_extended(found)
     source = found.draw
-    names = source.some(("cpu", _GPU, _NIC, f"{_IMPLICIT}any"), 1, 3)
-    scored = [{"name": name, "weight": source.pick((1, 3))} for name in names]
-    kind = source.pick(("LeastAllocated", "MostAllocated"))
-    strategy = {"type": kind, "resources": scored}
+    strategy = resources.make_strategy(source, lambda: source.some(_SCORED, 1, 3))
     found.plugin_config["NodeResourcesFit"] = {"scoringStrategy": strategy}
+    if source.chance(0.5):
+        # For a class with selectors, kube-scheduler crashes.
+        balanced = [{"name": name} for name in ("cpu", "memory", _ANY)]
+        found.plugin_config["NodeResourcesBalancedAllocation"] = {"resources": balanced}
+    _let_devices_keep_attributes(found)
+
+
+def _let_devices_keep_attributes(found: cluster.Cluster) -> None:
+    """Give devices of one name the same attributes in all slices of a pool.
+
+    kube-scheduler keeps which devices a class selects by their names, even if attributes change.
+    """
+    known: dict[tuple[str, ...], Manifest] = {}
+    for made in found.others:
+        spec = made.get("spec", {})
+        for device in spec.get("devices", ()) if made["kind"] == "ResourceSlice" else ():
+            key = (spec["driver"], spec["pool"]["name"], device["name"])
+            device["attributes"] = known.setdefault(key, device["attributes"])
 
 
 def _shape(found: cluster.Cluster, kinds: dict[str, float]) -> None:
@@ -126,7 +145,7 @@ def _list_resources(classes: list[Manifest]) -> tuple[str, ...]:
 
 def _let_plugin_provide(source: draw.Draw, status: Manifest) -> None:
     """Give a node extended resources of its own; none of one is as if it had none."""
-    for name in source.some((_GPU, _NIC, f"{_IMPLICIT}any"), 0, 2):
+    for name in source.some((_GPU, _NIC, _ANY), 0, 2):
         amount = source.pick(("0", "1", "2", "4"))
         for field in ("allocatable", "capacity"):
             status[field][name] = amount

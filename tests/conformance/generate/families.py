@@ -130,7 +130,8 @@ FAMILIES = {
             crowd=_CROWD,
         ),
         Family("devices", devices.shape, _FEW, share=4, ask=_ALL),
-        Family("extended", devices.shape_extended, _FEW, share=3, ask=_ALL),
+        Family("extended", devices.shape_extended, _FEW, share=2, ask=_ALL),
+        Family("scoreddevices", devices.shape_scored, _FEW, ask=_ALL),
         Family("mixed", _mixed, share=5),
         Family("lenient", _lenient, share=2, is_lenient=True),
         Family("large", _mixed, _LARGE),
@@ -141,10 +142,7 @@ FAMILIES = {
 SEQUENCES = Family("sequences", _mixed, _LONG, ask=(PLACE,))
 """Clusters on which fifty pods are placed one after the other."""
 
-SCORED = Family("scoreddevices", devices.shape_scored, _FEW)
-"""Clusters whose nodes are scored by devices; policysched does not do that."""
-
-BESIDE = {family.name: family for family in (SEQUENCES, SCORED)}
+BESIDE = {SEQUENCES.name: SEQUENCES}
 """Families for which one asks by name."""
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from tests.conformance.generate import cluster, draw, resizes
 
 _GPU = "example.com/gpu"
@@ -141,18 +143,23 @@ def _fit_args(source: draw.Draw) -> cluster.Manifest:
         args["ignoredResources"] = source.some((_GPU, _FPGA, _NATIVE), 1, 2)
     if source.chance(0.2):
         args["ignoredResourceGroups"] = [source.pick(("example.com", "vendor.io", "kubernetes.io"))]
+    strategy = make_strategy(source, lambda: source.some(_SCORED, 1, 4))
+    if source.chance(0.9):
+        args["scoringStrategy"] = strategy
+    return args
+
+
+def make_strategy(source: draw.Draw, choose_names: Callable[[], list[str]]) -> cluster.Manifest:
+    """Return a `scoringStrategy` of NodeResourcesFit with some resources."""
     strategy: cluster.Manifest = {
         "type": source.pick(("LeastAllocated", "MostAllocated", "RequestedToCapacityRatio")),
         "resources": [
-            {"name": name, "weight": source.pick((1, 2, 5, 100))}
-            for name in source.some(_SCORED, 1, 4)
+            {"name": name, "weight": source.pick((1, 2, 5, 100))} for name in choose_names()
         ],
     }
     if strategy["type"] == "RequestedToCapacityRatio":
         strategy["requestedToCapacityRatio"] = {"shape": _shape(source)}
-    if source.chance(0.9):
-        args["scoringStrategy"] = strategy
-    return args
+    return strategy
 
 
 def _shape(source: draw.Draw) -> list[cluster.Manifest]:
