@@ -331,9 +331,7 @@ class Framework:
             message=message,
         )
 
-    def make_state(
-        self, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
-    ) -> cycle_state.CycleState:
+    def make_state(self, pod: pod_shape.PodInfo, snap: snapshot.Snapshot) -> cycle_state.CycleState:
         """Return the state of a cycle after PreFilter, for questions to single plugins."""
         cycle = self._begin(pod, snap)
         self._filters.pre_filter(cycle)

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+import random
+from typing import TYPE_CHECKING, Any
 
+import hypothesis
 import pytest
+from hypothesis import strategies
 
 from policysched.cluster.devices import node_pools, pools, slices
 from policysched.cluster.objects import device_objects
 from tests import builders
 from tests.device_builders import make_device, make_slice
+from tests.devices import changing_cluster
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 
 class World:
@@ -110,3 +117,36 @@ def test_sets_are_found_by_their_pools() -> None:
     assert len(world.pools.list_sets_with([of_both])) == 2
     [own] = [each.id for each in world.find("n1").pools if each.id != of_both]
     assert len(world.pools.list_sets_with([own])) == 1
+
+
+def _describe(found: Iterable[pools.NodePool]) -> list[tuple[object, ...]]:
+    """Return what distinguishes pools, without ready ones that have no devices."""
+    return [
+        (
+            each.id,
+            each.state,
+            [device.id for device in each.devices],
+            {device.id for device in each.devices_elsewhere},
+            each.counters,
+        )
+        for each in found
+        if each.devices or each.state is not pools.PoolState.READY
+    ]
+
+
+@hypothesis.given(seed=strategies.integers(0, 2**32))
+def test_kept_pools_are_those_that_all_slices_give(seed: int) -> None:
+    """After any changes, each node has the pools that are gathered from all slices for it."""
+    world = changing_cluster.ChangingCluster(random.Random(seed))
+    for _ in range(20):
+        world.change()
+        nodes = world.cluster.cache.snapshot().nodes
+        kept = world.devices.node_pools
+        kept.refresh(nodes)
+        for row, node in enumerate(nodes.nodes):
+            if node is None:
+                continue
+            found = kept.sets[kept.set_of_row[row]]
+            if not found.error:
+                expected = pools.gather_pools(world.devices.slices, node)
+                assert _describe(found.pools) == _describe(expected)

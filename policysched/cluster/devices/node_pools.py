@@ -25,7 +25,8 @@ class PoolSet:
     """The pools that some nodes can use.
 
     Attributes:
-        pools: the pools, in the order in which the allocator tries them.
+        pools: the pools, in the order in which the allocator tries them, without ready pools of
+            which no device is for the nodes.
         slices: the slices for the nodes, also outdated ones and those of incomplete pools.
         error: why the pools are unknown, or "".
     """
@@ -56,6 +57,8 @@ class NodePools:
         """Start empty; `known` has the slices."""
         self._known = known
         self._slice_changes = change_log.ChangeLogReader(known.changes)
+        self._pool_changes = change_log.ChangeLogReader(known.pool_changes)
+        self._unready_elsewhere: dict[PoolId, pools.NodePool] = {}
         self._node_changes = change_log.ChangeLogCursor()
         self.epoch = 0
         self._clear()
@@ -68,14 +71,15 @@ class NodePools:
         self._with_pool: dict[PoolId, list[int]] = {}
 
     def list_sets_with(self, changed: Iterable[PoolId]) -> set[int]:
-        """Return the numbers of the sets that have one of some pools."""
+        """Return the numbers of the sets that have a device of one of some pools."""
         return {number for pool in changed for number in self._with_pool.get(pool, ())}
 
     def refresh(self, nodes: columns.NodeColumns) -> None:
         """Update the sets of all rows whose node or slices changed."""
+        is_other = self._refresh_unready_pools()
         slice_changes = self._slice_changes.read_changes()
         rows = self._node_changes.read_changes(nodes.node_changes)
-        if slice_changes is None or rows is None or len(self.sets) > 2 * nodes.size:
+        if is_other or slice_changes is None or rows is None or len(self.sets) > 2 * nodes.size:
             self._clear()
             changed: Iterable[int] = range(nodes.size)
         else:
@@ -88,6 +92,24 @@ class NodePools:
             if node is not None:
                 self.set_of_row[row] = self._find_number(node)
 
+    def _refresh_unready_pools(self) -> bool:
+        """Update the pools that are not ready for any node; return whether there are other ones.
+
+        Slices with counters are for all nodes. A pool that is ready makes no difference to nodes
+        that can use none of its devices; else, no node can fulfil a request for all devices.
+        """
+        changed = self._pool_changes.read_changes()
+        if changed is None:
+            changed = [*self._known.list_pools_with_counters(), *self._unready_elsewhere]
+        is_other = False
+        for pool in set(changed):
+            old = self._unready_elsewhere.pop(pool, None)
+            new = pools.find_unready_pool(self._known, pool)
+            if new is not None:
+                self._unready_elsewhere[pool] = new
+            is_other |= (old and old.state) != (new and new.state)
+        return is_other
+
     def _find_number(self, node: objects.Node) -> int:
         try:
             of_node = pools.select_slices(self._known, node)
@@ -97,15 +119,16 @@ class NodePools:
         key = tuple(_list_identities(self._known, of_node, newest, node))
         number = self._numbers.get(key)
         if number is None:
-            made = tuple(pools.make_pools(self._known, newest))
-            number = self._add_set(key, PoolSet(made, tuple(of_node)))
+            elsewhere = [each for id_, each in self._unready_elsewhere.items() if id_ not in newest]
+            made = pools.sort_pools([*pools.make_pools(self._known, newest), *elsewhere])
+            number = self._add_set(key, PoolSet(tuple(made), tuple(of_node)))
         return number
 
     def _add_set(self, key: Hashable, new: PoolSet) -> int:
         number = self._numbers.setdefault(key, len(self.sets))
         if number == len(self.sets):
             self.sets.append(new)
-            for pool in {each.pool for each in new.slices}:
+            for pool in {each.pool for each in new.slices if each.devices}:
                 self._with_pool.setdefault(pool, []).append(number)
         return number
 

@@ -63,18 +63,42 @@ NodeSlices: TypeAlias = dict[PoolId, list[IndexedSlice]]
 def gather_pools(known: slices.ResourceSlices, node: objects.Node) -> list[NodePool]:
     """Return the pools of a node; see `make_pools`.
 
+    The shared counters of all pools are looked at. `node_pools` gets the same with less work.
+
     Raises:
         NodeSelectionError: a node selector cannot be parsed.
     """
-    return make_pools(known, group_newest(select_slices(known, node)))
+    every = set(known.list_pools_with_counters())
+    counters = [each for pool in every for each in known.list_counters(pool)]
+    of_node = [*_select_slices_with_devices(known, node), *counters]
+    return make_pools(known, group_newest(of_node))
 
 
 def select_slices(known: slices.ResourceSlices, node: objects.Node) -> list[IndexedSlice]:
-    """Return the slices for a node, of all generations.
+    """Return the slices for a node, of all generations, with the counters of their pools.
 
     Raises:
         NodeSelectionError: a node selector cannot be parsed.
     """
+    found = _select_slices_with_devices(known, node)
+    for pool in dict.fromkeys(each.pool for each in found):
+        found.extend(known.list_counters(pool))
+    return found
+
+
+def find_unready_pool(known: slices.ResourceSlices, pool: PoolId) -> NodePool | None:
+    """Return a pool with counters as nodes see it that can use none of its devices.
+
+    None if it is ready: then it makes no difference to them.
+    """
+    newest = group_newest(known.list_counters(pool))
+    found = _make_pool(known, pool, newest[pool]) if pool in newest else None
+    return None if found is None or found.state is PoolState.READY else found
+
+
+def _select_slices_with_devices(
+    known: slices.ResourceSlices, node: objects.Node
+) -> list[IndexedSlice]:
     return [each for each in known.list_candidates(node.name) if _is_relevant(each, node)]
 
 
@@ -87,15 +111,17 @@ def group_newest(of_node: Iterable[IndexedSlice]) -> NodeSlices:
 
 
 def make_pools(known: slices.ResourceSlices, of_node: NodeSlices) -> list[NodePool]:
-    """Return the pools of a node, in the order in which the allocator tries them.
+    """Return the pools of a node, in the order of `sort_pools`."""
+    made = [_make_pool(known, pool, members) for pool, members in of_node.items()]
+    return sort_pools(pool for pool in made if pool is not None)
+
+
+def sort_pools(some: Iterable[NodePool]) -> list[NodePool]:
+    """Return pools in the order in which the allocator tries them.
 
     Pools with binding conditions come last.
     """
-    pools = [_make_pool(known, pool, members) for pool, members in of_node.items()]
-    return sorted(
-        (pool for pool in pools if pool is not None),
-        key=lambda pool: (pool.has_binding_conditions, pool.id),
-    )
+    return sorted(some, key=lambda pool: (pool.has_binding_conditions, pool.id))
 
 
 def is_complete(members: Sequence[IndexedSlice]) -> bool:
@@ -104,10 +130,8 @@ def is_complete(members: Sequence[IndexedSlice]) -> bool:
 
 
 def _is_relevant(each: IndexedSlice, node: objects.Node) -> bool:
-    """Return whether a slice is for the node; counters are for all nodes."""
+    """Return whether a slice with devices is for the node."""
     try:
-        if each.counter_sets:
-            return True
         if each.nodes.is_set:
             return each.nodes.matches(node)
         return any(_has_own_node(device, node) for device in each.devices)

@@ -18,13 +18,16 @@ class ResourceSlices:
 
     Attributes:
         changes: log of the nodes of which the pools changed.
+        pool_changes: log of the pools with shared counters that changed.
     """
 
     def __init__(self, slices: Iterable[device_objects.ResourceSlice] = ()) -> None:
         """Start with some slices."""
         self.changes = change_log.ChangeLog[str]()
+        self.pool_changes = change_log.ChangeLog[PoolId]()
         self._slices: dict[str, IndexedSlice] = {}
         self._by_node: dict[str, dict[str, IndexedSlice]] = {}
+        self._counters: dict[PoolId, dict[str, IndexedSlice]] = {}
         self._by_pool: dict[PoolId, dict[str, IndexedSlice]] = {}
         for each in slices:
             self.set(each)
@@ -48,7 +51,10 @@ class ResourceSlices:
         indexed = slice_devices.index_slice(item)
         self.remove(indexed.name)
         self._slices[indexed.name] = indexed
-        self._by_node.setdefault(_get_node_key(indexed), {})[indexed.name] = indexed
+        if indexed.counter_sets:
+            self._counters.setdefault(indexed.pool, {})[indexed.name] = indexed
+        else:
+            self._by_node.setdefault(_get_node_key(indexed), {})[indexed.name] = indexed
         self._by_pool.setdefault(indexed.pool, {})[indexed.name] = indexed
         self._note_change(indexed)
 
@@ -60,25 +66,39 @@ class ResourceSlices:
             return None
         self._note_change(old)
         del self._slices[name]
-        _leave_group(self._by_node, _get_node_key(old), name)
+        if old.counter_sets:
+            _leave_group(self._counters, old.pool, name)
+        else:
+            _leave_group(self._by_node, _get_node_key(old), name)
         _leave_group(self._by_pool, old.pool, name)
         return old.source
 
     def list_candidates(self, node_name: str) -> Iterator[IndexedSlice]:
-        """Yield the slices that the node may be able to use.
+        """Yield the slices with devices that the node may be able to use.
 
-        These are its own slices, slices that name no node, and the counters of all pools.
+        These are its own slices, and slices that name no node.
         """
         yield from self._by_node.get(node_name, {}).values()
         yield from self._by_node.get("", {}).values()
 
+    def list_pools_with_counters(self) -> Iterable[PoolId]:
+        """Return the pools that have shared counters."""
+        return self._counters.keys()
+
+    def list_counters(self, pool: PoolId) -> Iterable[IndexedSlice]:
+        """Return the slices with the shared counters of a pool, of all generations."""
+        return self._counters.get(pool, {}).values()
+
     def _note_change(self, changed: IndexedSlice) -> None:
         """Record the nodes that have slices of the same pool; it can be incomplete for them now."""
-        node_names = {_get_node_key(each) for each in self.list_pool(changed.pool)}
+        of_pool = self.list_pool(changed.pool)
+        node_names = {_get_node_key(each) for each in of_pool if not each.counter_sets}
         if "" in node_names:
             self.changes.note_everything_changed()
-        else:
+        elif node_names:
             self.changes.note_changed_items(node_names)
+        if changed.pool in self._counters:
+            self.pool_changes.note_changed_item(changed.pool)
 
     def list_pool(self, pool: PoolId) -> Iterable[IndexedSlice]:
         """Return the slices of a pool, of all generations and for all nodes."""
@@ -86,8 +106,8 @@ class ResourceSlices:
 
 
 def _get_node_key(indexed: IndexedSlice) -> str:
-    """Return the name of the only node for which a slice can be relevant, or ""."""
-    return "" if indexed.counter_sets else indexed.spec.node_name or ""
+    """Return the name of the only node that can use the devices of a slice, or ""."""
+    return indexed.spec.node_name or ""
 
 
 def _leave_group(groups: dict[KeyT, dict[str, IndexedSlice]], key: KeyT, name: str) -> None:
