@@ -6,6 +6,9 @@ Source: `plugins/dynamicresources/allocateddevices.go`.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterable
+from collections.abc import Set as AbstractSet
+from typing import Protocol
 
 from policysched.cluster import change_log
 from policysched.cluster.devices import amounts
@@ -28,6 +31,29 @@ class DeviceUse:
     shares: int = 0
     measured_shares: int = 0
     consumed: dict[str, amounts.Number] = dataclasses.field(default_factory=dict)
+
+    def add(self, other: DeviceUse) -> DeviceUse:
+        """Return the sum of two uses."""
+        names = {*self.consumed, *other.consumed}
+        return DeviceUse(
+            self.owners + other.owners,
+            self.shares + other.shares,
+            self.measured_shares + other.measured_shares,
+            {name: self.consumed.get(name, 0) + other.consumed.get(name, 0) for name in names},
+        )
+
+
+class DeviceUses(Protocol):
+    """What claims hold of devices."""
+
+    @property
+    def owned(self) -> AbstractSet[DeviceId]:
+        """The devices that a claim has alone."""
+        ...
+
+    def get_use(self, device: DeviceId) -> DeviceUse | None:
+        """Return the use of a device; None if it is free."""
+        ...
 
 
 class AllocatedDevices:
@@ -100,3 +126,28 @@ def _count_share(
     for name, source in result.consumed_capacity.items():
         added = change * amounts.make_amount(source).number
         use.consumed[name] = use.consumed.get(name, 0) + added
+
+
+class SupposedDevices:
+    """The devices of all allocated claims and of further allocations, which are only supposed."""
+
+    def __init__(
+        self, known: AllocatedDevices, allocations: Iterable[device_objects.AllocationResult]
+    ) -> None:
+        """Add `allocations` to `known`, which stays as it is."""
+        self._known = known
+        self._supposed = AllocatedDevices()
+        for number, allocation in enumerate(allocations):
+            self._supposed.set(str(number), allocation)
+
+    @property
+    def owned(self) -> AbstractSet[DeviceId]:
+        """The devices that a claim has alone."""
+        return self._known.owned | self._supposed.owned
+
+    def get_use(self, device: DeviceId) -> DeviceUse | None:
+        """Return the use of a device; None if it is free."""
+        known, supposed = self._known.get_use(device), self._supposed.get_use(device)
+        if known is None or supposed is None:
+            return known or supposed
+        return known.add(supposed)

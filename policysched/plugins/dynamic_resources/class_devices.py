@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from policysched.cluster.devices import amounts, cluster_devices, node_pools
-from policysched.cluster.devices.slice_devices import DeviceId, SliceDevice
+from policysched.cluster.devices import allocated_devices, cluster_devices, node_pools
+from policysched.cluster.devices.slice_devices import SliceDevice
 from policysched.cluster.objects import device_objects, objects
 from policysched.plugins.dynamic_resources import (
     device_requests,
@@ -46,8 +46,7 @@ class ClassDevices:
 
     def count_free(self, node: objects.Node, pools: node_pools.PoolSet) -> float:
         """Return the number of devices that are free."""
-        in_use = devices_in_use.DevicesInUse(self._devices.allocated, pools.pools)
-        return float(len(list(self._iterate_free(node, pools, in_use))))
+        return float(len(list(self._iterate_free(node, pools, self._devices.allocated))))
 
     def count_taken(
         self,
@@ -56,19 +55,18 @@ class ClassDevices:
         allocations: Sequence[device_objects.AllocationResult],
     ) -> float:
         """Return the number of devices that are free, but not beside `allocations`."""
-        in_use = devices_in_use.DevicesInUse(self._devices.allocated, pools.pools)
-        free = list(self._iterate_free(node, pools, in_use))
-        by_id = {each.id: each for each in pools.list_devices()}
-        for allocation in allocations:
-            _take_devices(in_use, by_id, allocation)
-        return float(len(free) - len(list(self._iterate_free(node, pools, in_use))))
+        allocated = self._devices.allocated
+        before = self._iterate_free(node, pools, allocated)
+        supposed = allocated_devices.SupposedDevices(allocated, allocations)
+        return float(len(set(before).difference(self._iterate_free(node, pools, supposed))))
 
     def _iterate_free(
         self,
         node: objects.Node,
         pools: node_pools.PoolSet,
-        in_use: devices_in_use.DevicesInUse,
+        allocated: allocated_devices.DeviceUses,
     ) -> Iterator[SliceDevice]:
+        in_use = devices_in_use.DevicesInUse(allocated, pools.pools)
         alternative = self._make_alternative(node, pools, in_use)
         if alternative is None:
             return
@@ -106,15 +104,3 @@ def _is_selected(alternative: device_requests.Alternative, device: SliceDevice) 
         return alternative.selects(device)
     except AllocationError:
         return False
-
-
-def _take_devices(
-    in_use: devices_in_use.DevicesInUse,
-    by_id: dict[DeviceId, SliceDevice],
-    allocation: device_objects.AllocationResult,
-) -> None:
-    """Choose the devices of an allocation, except those with admin access, which stay free."""
-    for each in allocation.devices.results:
-        device = by_id.get(DeviceId(each.driver, each.pool, each.device))
-        if device is not None and not each.admin_access:
-            in_use.take(device, 0, amounts.make_amounts(each.consumed_capacity))

@@ -33,7 +33,7 @@ class DevicesInUse:
 
     def __init__(
         self,
-        allocated: allocated_devices.AllocatedDevices,
+        allocated: allocated_devices.DeviceUses,
         node_pools: Iterable[pools.NodePool],
     ) -> None:
         """Start with the devices of allocated claims."""

@@ -9,7 +9,7 @@ from policysched.cluster.devices.slice_devices import CounterId, SliceDevice
 class PoolCounters:
     """What allocated and chosen devices leave of the counters of one pool."""
 
-    def __init__(self, pool: pools.NodePool, allocated: allocated_devices.AllocatedDevices) -> None:
+    def __init__(self, pool: pools.NodePool, allocated: allocated_devices.DeviceUses) -> None:
         """Subtract what all allocated devices of the pool consume, also those for other nodes."""
         self._left: dict[CounterId, amounts.Number] = dict(pool.counters)
         for device in (*pool.devices, *pool.devices_elsewhere):

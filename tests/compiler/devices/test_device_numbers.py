@@ -22,6 +22,9 @@ from policysched.plugins.dynamic_resources import (
     allocation_errors,
     allocator,
     device_cycle,
+    device_requests,
+    device_search,
+    devices_in_use,
     dynamic_resources,
 )
 from policysched.plugins.shared import selector_cache
@@ -104,9 +107,26 @@ class Reference:
         found = []
         for device in self._by_id.values():
             alone = [_hide_others(pool, device) for pool in self._pools]
-            if self._allocate([claim], devices, alone):
+            if self._has_device(claim, devices, alone):
                 found.append(device)
         return found
+
+    def _has_device(
+        self,
+        claim: device_objects.ResourceClaim,
+        devices: cluster_devices.ClusterDevices,
+        alone: Sequence[pools.NodePool],
+    ) -> bool:
+        """Return whether a claim gets a device; how its allocation is written does not matter."""
+        in_use = devices_in_use.DevicesInUse(devices.allocated, alone)
+        situation = device_requests.Situation(
+            self._node, alone, devices.classes, self._selectors, in_use
+        )
+        try:
+            prepared = device_requests.prepare_claim(claim, situation)
+            return device_search.DeviceSearch([prepared], alone, in_use, lambda: False).run()
+        except allocation_errors.AllocationError:
+            return False
 
     def _count_taken(
         self, class_name: str, claims: Sequence[device_objects.ResourceClaim]
