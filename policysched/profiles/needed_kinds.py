@@ -16,6 +16,7 @@ from policysched.plugins import defaults, names
 
 _ALWAYS = frozenset({"nodes", "pods", "namespaces"})
 _OWNERS = frozenset({"services", "replicationcontrollers", "replicasets", "statefulsets"})
+_DEVICES = frozenset({"resourceclaims", "resourceslices", "deviceclasses"})
 _CLAIMED = frozenset({"persistentvolumeclaims", "persistentvolumes", "storageclasses"})
 BY_PLUGIN: Mapping[str, frozenset[str]] = {
     names.POD_TOPOLOGY_SPREAD: _OWNERS,
@@ -23,13 +24,13 @@ BY_PLUGIN: Mapping[str, frozenset[str]] = {
     names.VOLUME_ZONE: _CLAIMED,
     names.NODE_VOLUME_LIMITS: _CLAIMED | {"csinodes", "volumeattachments"},
     names.VOLUME_BINDING: _CLAIMED | {"csinodes", "csidrivers", "csistoragecapacities"},
-    names.DYNAMIC_RESOURCES: frozenset({"resourceclaims", "resourceslices", "deviceclasses"}),
+    names.DYNAMIC_RESOURCES: _DEVICES,
     names.DEFAULT_PREEMPTION: frozenset({"poddisruptionbudgets"}),
 }
 """Resources that each built-in plugin reads besides nodes, pods and namespaces.
 
-Plugins without an entry read no others, but policies read claims if they name them. Resources have
-their plural names, as in RBAC rules.
+Plugins without an entry read no others, but policies read claims and devices if they name them.
+Resources have their plural names, as in RBAC rules.
 """
 
 _OF_OTHERS = frozenset().union(*BY_PLUGIN.values())
@@ -46,8 +47,13 @@ def find_plugins_by_resource(profiles: Collection[profile.Profile]) -> dict[str,
     for name in sorted(plugins):
         for resource in _list_resources_read_by(name):
             found.setdefault(resource, []).append(name)
-    if any(each.projection is not None and each.projection.reads_claims for each in profiles):
-        found.setdefault("persistentvolumeclaims", []).append(names.POLICY)
+    read = [each.projection for each in profiles if each.projection is not None]
+    of_policies = [
+        *(("persistentvolumeclaims",) if any(each.reads_claims for each in read) else ()),
+        *(_DEVICES if any(each.reads_devices for each in read) else ()),
+    ]
+    for resource in of_policies:
+        found.setdefault(resource, []).append(names.POLICY)
     return found
 
 

@@ -96,6 +96,20 @@ def test_policies_say_whether_they_read_claims(statement: str, reads_claims: boo
         assert _projection(f"policy p {{ for pods where {scope} }}").reads_claims is reads_claims
 
 
+@pytest.mark.parametrize(
+    "statement, reads_devices",
+    [
+        ("reject when freeDevices(gpu) < 2", True),
+        ("reject when not (devices(gpu) = 0 or free(cpu) > 1)", True),
+        ("score deviceCapacity(memory) prefer low missing score 50", True),
+        ("score free(memory) prefer low", False),
+    ],
+)
+def test_policies_say_whether_they_read_devices(statement: str, reads_devices: bool) -> None:
+    """In conditions and scores."""
+    assert _projection(f"policy p {{ for pods {statement} }}").reads_devices is reads_devices
+
+
 def test_claims_count_only_if_a_policy_reads_them() -> None:
     """Pods whose claims changed share the answers of before otherwise."""
     for selector, are_alike in (("app = web", True), ("storageClass = fast", False)):

@@ -58,16 +58,23 @@ def test_what_a_plugin_does_not_read_changes_nothing(plugin: str, tmp_path: path
 
 
 @pytest.mark.parametrize(
-    "selector, is_read",
-    [("storageClass = fast", True), ("requests(storage) > 1Gi", True), ("app = web", False)],
+    "condition, kinds",
+    [
+        ("pod(storageClass = fast)", {"persistentvolumeclaims"}),
+        ("pod(requests(storage) > 1Gi)", {"persistentvolumeclaims"}),
+        ("freeDevices(gpu) < 2", {"resourceclaims", "resourceslices", "deviceclasses"}),
+        ("pod(app = web)", set()),
+    ],
 )
-def test_policies_read_claims_only_if_they_name_them(selector: str, is_read: bool) -> None:
-    """Then claims have to be listed, even if no plugin reads them."""
-    program = desk.check(f"policy p {{ for pods reject when pod({selector}) }}")
+def test_policies_read_claims_and_devices_only_if_they_name_them(
+    condition: str, kinds: set[str]
+) -> None:
+    """Then these have to be listed, even if no plugin reads them."""
+    program = desk.check(f"policy p {{ for pods reject when {condition} }}")
     (compiled,) = compiler.compile_program(program).profiles
     made = profile.Profile("", compiled.plugins, {}, projection=compiled.projection)
     readers = needed_kinds.find_plugins_by_resource([made])
-    assert readers.get("persistentvolumeclaims") == ([names.POLICY] if is_read else None)
+    assert {kind for kind, names_ in readers.items() if names_ == [names.POLICY]} == kinds
 
 
 def test_the_page_has_the_same_table() -> None:

@@ -24,12 +24,14 @@ class PodFieldsRead:
         reads_workload: whether `PodShape.workload` is read.
         reads_owner_name: whether the name of the controlling owner is read.
         reads_claims: whether the requests of claims are read.
+        reads_devices: whether devices are read; shapes do not contain those for the pod.
     """
 
     label_keys: frozenset[str] = frozenset()
     reads_workload: bool = False
     reads_owner_name: bool = False
     reads_claims: bool = False
+    reads_devices: bool = False
 
     def make_pod_fields_key(self, shape: pod_shape.PodShape) -> bytes:
         """Return a key that is equal for shapes that agree in all fields that plugins read.

@@ -31,7 +31,7 @@ def annotation_keys(policies: Iterable[checked.CheckedPolicy]) -> frozenset[str]
 def projection(policies: Iterable[checked.CheckedPolicy]) -> shape_projection.PodFieldsRead:
     """Return what policies read of an incoming pod."""
     keys: set[str] = set()
-    reads_workload = reads_owner_name = reads_claims = False
+    reads_workload = reads_owner_name = reads_claims = reads_devices = False
     for policy in policies:
         for selector in _pod_selectors(policy):
             for requirement in checked_selector.walk_requirements(selector):
@@ -52,12 +52,15 @@ def projection(policies: Iterable[checked.CheckedPolicy]) -> shape_projection.Po
         reads_owner_name |= any(value.kind == "owner(name)" for value in values)
         for rule in policy.rules:
             reads_claims |= any(map(_reads_storage, _expressions(rule)))
+            reads_devices |= any(
+                map(checked_expr.reads_devices, rule_parts.list_rule_expressions(rule))
+            )
             for pods in rule_parts.list_pod_selections(rule):
                 keys.update(pods.match_label_keys, pods.mismatch_label_keys)
                 keys.update(each.key for each in pods.compared)
                 reads_workload |= pods.kind == "sameWorkload"
     return shape_projection.PodFieldsRead(
-        frozenset(keys), reads_workload, reads_owner_name, reads_claims
+        frozenset(keys), reads_workload, reads_owner_name, reads_claims, reads_devices
     )
 
 
