@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 
 _KINDS = frozenset({"nodes", "pods", "namespaces"})
+_DEVICES = frozenset({"resourceslices", "deviceclasses"})
 
 
 def read_cluster_facts(
@@ -116,8 +117,9 @@ def _read_cluster_objects(
 
 def _list_kinds_read(program: checked.CheckedProgram) -> frozenset[str]:
     """Return the kinds of objects with which policies are compared."""
-    reads_claims = pod_reads.projection(program.policies).reads_claims
-    return _KINDS | {"persistentvolumeclaims"} if reads_claims else _KINDS
+    read = pod_reads.projection(program.policies)
+    claims = {"persistentvolumeclaims"} if read.reads_claims else frozenset[str]()
+    return _KINDS | claims | (_DEVICES if read.reads_devices else frozenset[str]())
 
 
 def list_annotation_keys_read(program: checked.CheckedProgram) -> frozenset[str]:

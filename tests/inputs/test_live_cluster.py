@@ -178,6 +178,34 @@ def test_lint_reads_claims_if_policies_name_them(
         assert main.main([*lint, *live]) == exit_code, capsys.readouterr()
 
 
+def test_lint_reads_device_classes_and_slices_if_policies_name_them(
+    control_plane: control_planes.ControlPlane,
+    kubeconfig: pathlib.Path,
+    tmp_path: pathlib.Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """A name is reported only if the cluster does not have it."""
+    group = "/apis/resource.k8s.io/v1"
+    control_plane.client.create(f"{group}/deviceclasses", {"metadata": {"name": "gpu"}})
+    device = {"name": "gpu-0", "capacity": {"memory": {"value": "40Gi"}}}
+    pool = {"name": "p", "generation": 1, "resourceSliceCount": 1}
+    spec = {"driver": "gpu.example.com", "pool": pool, "allNodes": True, "devices": [device]}
+    control_plane.client.create(
+        f"{group}/resourceslices", {"metadata": {"name": "gpus"}, "spec": spec}
+    )
+    live = ["--kubeconfig", str(kubeconfig), "--context", "test"]
+    statements = (
+        "reject when devices(gpu) > 3\n  score deviceCapacity({}) prefer low missing score 0"
+    )
+    for name, exit_code in (("memory", 0), ("memry", 1)):
+        policy = tmp_path / f"{name}.policy"
+        affinity = POLICY.splitlines()[4].strip()
+        text = POLICY.replace(affinity, statements.format(name))
+        policy.write_text(text, encoding="utf-8")
+        lint = ["lint", str(policy), "--select", "PS515"]
+        assert main.main([*lint, *live]) == exit_code, capsys.readouterr()
+
+
 def test_commands_read_a_running_cluster(
     control_plane: control_planes.ControlPlane,
     namespace: str,

@@ -177,6 +177,7 @@ LINT_CODES: dict[str, str] = {
     "PS512": "a preference that all nodes of the cluster meet, or none",
     "PS513": "an anti-affinity with more pods than the cluster has domains",
     "PS514": "pods that are too large for all nodes that the rules permit",
+    "PS515": "a device class, attribute or capacity that the cluster does not have",
     "PS601": "a query for series that Prometheus did not have in the lookback period",
     "PS602": "a result without exactly one series for each node",
     "PS603": "a range that contains fewer than two scrapes",

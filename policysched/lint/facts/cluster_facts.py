@@ -14,6 +14,7 @@ from policysched.cluster.pods import pod_shape
 from policysched.compiler.nodes import node_masks
 from policysched.compiler.pods import pod_predicates, scope
 from policysched.lang.checked import checked, checked_selector
+from policysched.lint.facts import device_facts
 
 
 @dataclasses.dataclass(frozen=True)
@@ -62,6 +63,11 @@ class ClusterFacts:
     def node_conditions(self) -> frozenset[str]:
         """The types of the conditions of nodes."""
         return frozenset(each.type for node in self.nodes for each in node.status.conditions)
+
+    @functools.cached_property
+    def devices(self) -> device_facts.DeviceFacts:
+        """The names of device classes, and of attributes and capacities of devices."""
+        return device_facts.collect_device_facts(self.snapshot.devices)
 
     def count_nodes_with_label(self, key: str) -> int:
         """Return the number of nodes that have a label."""

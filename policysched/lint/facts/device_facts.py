@@ -1,0 +1,59 @@
+"""Facts about the devices of a cluster: the names that policies can give of them."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Iterator
+
+from policysched.cluster.devices import cluster_devices
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class DeviceFacts:
+    """The names of classes, and of what devices have; empty sets for what was not listed.
+
+    Names of attributes and capacities are in each form in which a policy can write them: those in
+    the domain of a driver also without it.
+
+    Attributes:
+        classes: names of DeviceClasses.
+        attributes: names of attributes of any type.
+        numbers: names of attributes that are whole numbers on some device, as policies read them.
+        capacities: names of capacities.
+    """
+
+    classes: frozenset[str]
+    attributes: frozenset[str]
+    numbers: frozenset[str]
+    capacities: frozenset[str]
+
+
+def collect_device_facts(devices: cluster_devices.ClusterDevices) -> DeviceFacts:
+    """Return the facts about all classes and slices."""
+    attributes: set[str] = set()
+    numbers: set[str] = set()
+    capacities: set[str] = set()
+    for each in devices.slices:
+        driver = each.spec.driver
+        for device in each.spec.devices:
+            attributes.update(_list_forms(device.attributes, driver))
+            read = (key for key, value in device.attributes.items() if value.int_value is not None)
+            numbers.update(_list_forms(read, driver))
+            capacities.update(_list_forms(device.capacity, driver))
+    return DeviceFacts(
+        frozenset(each.metadata.name for each in devices.classes),
+        frozenset(attributes),
+        frozenset(numbers),
+        frozenset(capacities),
+    )
+
+
+def _list_forms(names: Iterable[str], driver: str) -> Iterator[str]:
+    """Yield how policies can write the names that the slices of a driver have."""
+    for name in names:
+        domain, slash, identifier = name.rpartition("/")
+        yield name
+        if not slash:
+            yield f"{driver}/{name}"
+        elif domain == driver:
+            yield identifier
