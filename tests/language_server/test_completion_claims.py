@@ -48,6 +48,7 @@ policy web {
   reject when free(cpu) < 2 else 3
   score cpu_busy prefer low normalize linear(0%, 90%) missing score points weight 7 as cool
   score LeastAllocated(cpu: 1) weight 5
+  score deviceCapacity(memory) / 1Gi + takenDevices(gpu) prefer low missing score 50
 }
 """,
     "wide.policy": """\
@@ -70,6 +71,8 @@ ARGUMENTS = {
     **dict.fromkeys(("min", "max", "mod"), "(1, 2)"),
     **dict.fromkeys(vocabulary.STRATEGIES, "(cpu: 1)"),
     **dict.fromkeys(("label", "annotation"), "(x)"),
+    **dict.fromkeys((*vocabulary.DEVICE_COUNT_FUNCTIONS,), "(gpu)"),
+    **dict.fromkeys((*vocabulary.DEVICE_VALUE_FUNCTIONS,), "(memory)"),
     **dict.fromkeys(("linear",), "(0, 1)"),
     **dict.fromkeys(("shape",), "(0: 0, 1: 100)"),
 }

@@ -101,7 +101,8 @@ def inside(statement: str) -> str:
         (inside("reject when node(|) missing allow"), {"nodeName"}, {"hot"}),
         (inside("reject when pod(|) missing allow"), {"priority", "image"}, {"nodeName"}),
         (inside("reject when |"), {"waiting", "podAge", "nodeAge", "priority"}, {"weight"}),
-        ("clusterPolicy p { for resources reject when | }", {"free"}, {"waiting", "nodeAge"}),
+        ("clusterPolicy p { for resources reject when | }", {"free"}, {"waiting", "devices"}),
+        ("metric m: ratio = `x` placed adds |", {"requests"}, {"freeDevices"}),
         (inside("reject when x > 5 missing |"), {"allow", "reject"}, {"weight"}),
         (inside("|"), {"preempt", "protect"}, {"preemption", "never"}),
         (inside("preempt |"), {"never", "pods", "self"}, {"as"}),
@@ -254,8 +255,9 @@ def test_nothing_is_renamed_while_a_statement_cannot_be_read() -> None:
 
 
 def test_resources_and_labels_are_no_names() -> None:
-    """`memory` of `free(memory)` is not the let of that name."""
-    text = "let memory = 5\n" + inside("reject when free(memory) < memory * 1Gi missing allow")
+    """`memory` of `free(memory)` is not the let of that name, nor is a class or a capacity."""
+    condition = "free(memory) < memory * 1Gi or devices(memory) > 3"
+    text = "let memory = 5\n" + inside(f"reject when {condition} missing allow")
     about = program(text)
     [_, use] = about.name_index.find_occurrences(names.NamedSymbol("let", "memory"))
     assert text[: use.span.start].endswith("< ")
@@ -273,6 +275,7 @@ def test_resources_and_labels_are_no_names() -> None:
         (inside("|tolerate a"), "tolerate"),
         (inside("reject when x > 5 missing |reject"), "rejected"),
         (inside("score |min(1, 2)"), "smallest"),
+        (inside("score |freeDevices(gpu) prefer low"), "devices that a claim could get now"),
         (inside("nodeAffinity required |condition(Ready) = True"), "True, False or Unknown"),
         (inside("reject when |waiting < 10m"), "time since the pod was first tried"),
         (inside("reject when |nodeAge < 10m"), "creation of the node"),
@@ -368,6 +371,28 @@ spec: {}
 apiVersion: v1
 kind: Namespace
 metadata: {name: shop, labels: {kubernetes.io/metadata.name: shop}}
+---
+apiVersion: resource.k8s.io/v1
+kind: DeviceClass
+metadata: {name: gpu}
+spec: {}
+---
+apiVersion: resource.k8s.io/v1
+kind: DeviceClass
+metadata: {name: whole-gpu}
+spec: {}
+---
+apiVersion: resource.k8s.io/v1
+kind: ResourceSlice
+metadata: {name: n1-gpus}
+spec:
+  driver: gpu.example.com
+  nodeName: n1
+  pool: {name: n1, generation: 1, resourceSliceCount: 1}
+  devices:
+  - name: gpu-0
+    attributes: {numa: {int: 0}, model: {string: a100}}
+    capacity: {gpu.example.com/memory: {value: 40Gi}}
 """
 
 
@@ -383,7 +408,14 @@ metadata: {name: shop, labels: {kubernetes.io/metadata.name: shop}}
         ("nodeAffinity required nodeInfo(|", {"kubeletVersion"}, {"note"}),
         ("nodeAffinity required nodeInfo(kubeletVersion) >= |", {"1.30"}, {"True"}),
         ("reject when node(condition(|", {"GpuHealthy"}, {"note"}),
-        ("reject when annotation(|", {"example.com/rack"}, {"GpuHealthy"}),
+        ("reject when annotation(|", {'"example.com/rack"', "note"}, {"GpuHealthy"}),
+        ("score label(|", {'"kubernetes.io/os"'}, {"kubernetes.io/os", "storage"}),
+        ("reject when |", {"devices", "freeDevices"}, {"takenDevices", "deviceCapacity"}),
+        ("score |", {"devices", "takenDevices", "deviceAttribute"}, {"message"}),
+        ("reject when freeDevices(|", {"gpu", '"whole-gpu"'}, {"whole-gpu", "memory", "cpu"}),
+        ("score takenDevices(|", {"gpu", '"whole-gpu"'}, {"memory"}),
+        ("score deviceAttribute(|", {"numa", '"gpu.example.com/numa"'}, {"memory", "model"}),
+        ("score deviceCapacity(|", {"memory", '"gpu.example.com/memory"'}, {"numa", "gpu"}),
         ("reject when pod(owner(|", {"name"}, {"GpuHealthy"}),
         ("reject when pod(owner(name) = |", {"ingest-28"}, {"web-1", "True"}),
         ("reject when pod(owner(name) In (x, |", {"ingest-28"}, {"web-1"}),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import cast
 
@@ -10,6 +11,7 @@ from policysched.lang.parsing import versions
 from policysched.lang.syntax import syntax
 from policysched.lang.words import vocabulary
 from policysched.language_server.features import (
+    device_words,
     function_words,
     pod_value_words,
     profile_words,
@@ -316,25 +318,8 @@ def _propose_expression_words(
     program: programs.PolicyProgram, context: cursor_contexts.CursorContext
 ) -> Iterator[proposals.CompletionProposal]:
     """Yield resources, labels, names or functions that fit the position in an expression."""
-    opening, _ = context.enclosing
-    if opening in {
-        *vocabulary.NODE_RESOURCE_FUNCTIONS,
-        "requests",
-        "limits",
-        *vocabulary.STRATEGIES,
-    }:
-        yield from _propose_resources(program, context)
-        return
-    if opening == "annotation":
-        facts = function_words.list_fact_words(program.completion_words, context)
-        yield from proposals.propose_quoted_words(
-            (word for word, _ in facts), "value", "annotation"
-        )
-        return
-    if opening == "label":
-        yield from _propose_domain_labels(
-            program, "cluster" if context.item == "clusterPolicy" else "node"
-        )
+    if context.enclosing[0] in vocabulary.TAKING_NAMES:
+        yield from _propose_taken_names(program, context)
         return
     for each in program.name_index.list_definitions("metric", "let", "param"):
         if _is_usable_in_expression(each.node) and _can_item_read_definition(
@@ -349,6 +334,25 @@ def _propose_expression_words(
     if context.get_preceding_word() == "score":
         for name, doc in vocabulary.STRATEGIES.items():
             yield proposals.CompletionProposal(name, "function", doc, rank=2)
+
+
+def _propose_taken_names(
+    program: programs.PolicyProgram, context: cursor_contexts.CursorContext
+) -> Iterator[proposals.CompletionProposal]:
+    """Yield the resources, labels or other names that the function at the cursor takes."""
+    function, _ = context.enclosing
+    if function in device_words.FUNCTIONS:
+        yield from device_words.propose_device_names(program.completion_words, function)
+    elif function == "annotation":
+        for key, _ in function_words.list_fact_words(program.completion_words, context):
+            text = proposals.quote_expression_name(key)
+            yield proposals.CompletionProposal(text, "value", "annotation", rank=1)
+    elif function == "label":
+        domain: words.Domain = "cluster" if context.item == "clusterPolicy" else "node"
+        for each in _propose_domain_labels(program, domain):
+            yield dataclasses.replace(each, text=proposals.quote_expression_name(each.text))
+    else:
+        yield from _propose_resources(program, context)
 
 
 def _propose_resources(
@@ -378,8 +382,10 @@ def _propose_fields(at: cursor_contexts.CursorContext) -> Iterator[proposals.Com
 def _propose_functions(
     context: cursor_contexts.CursorContext,
 ) -> Iterator[proposals.CompletionProposal]:
+    misplaced = device_words.list_misplaced_functions(context)
     for name, doc in vocabulary.FUNCTIONS.items():
-        yield proposals.CompletionProposal(name, "function", doc, rank=3)
+        if name not in misplaced:
+            yield proposals.CompletionProposal(name, "function", doc, rank=3)
     if context.item != "clusterPolicy":
         doc = word_docs.describe_word("count", context.statement)
         yield proposals.CompletionProposal("count", "function", doc, rank=3)

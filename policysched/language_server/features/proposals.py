@@ -48,6 +48,11 @@ def propose_quoted_words(
         yield CompletionProposal(quote_word(word), kind, detail, rank=rank)
 
 
+def quote_expression_name(name: str) -> str:
+    """Return a name as written in an expression, where only an identifier needs no quotes."""
+    return name if name.isascii() and name.isidentifier() else f'"{name}"'
+
+
 def quote_word(word: str) -> str:
     """Return a word as written in a policy, in quotes if necessary."""
     is_word = _WORD.fullmatch(word) is not None

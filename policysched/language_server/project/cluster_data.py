@@ -13,7 +13,10 @@ from policysched.language_server.words import vocabulary
 from policysched.lint.facts import cluster_facts
 from policysched.offline import lint_cluster
 
-_KINDS = ("nodes", "pods", "namespaces", "persistentvolumeclaims")
+_KINDS = (
+    *("nodes", "pods", "namespaces", "persistentvolumeclaims"),
+    *("resourceslices", "deviceclasses"),
+)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -14,10 +14,8 @@ from policysched.lang.words import kubernetes_names, vocabulary
 
 Kind: TypeAlias = Literal["let", "param", "metric", "policy", "rule", "profile", "text"]
 _NAMES = ("let", "param", "metric")
-_OF_RESOURCES = frozenset(
-    {*vocabulary.NODE_RESOURCE_FUNCTIONS, "requests", "limits", "label", "annotation"}
-)
-"""Functions whose argument is the name of a resource, label or annotation."""
+_OF_RESOURCES = vocabulary.TAKING_NAMES - frozenset(vocabulary.STRATEGIES)
+"""Functions whose argument is the name of a resource, device class, label or annotation."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -6,10 +6,11 @@ import dataclasses
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from policysched.cluster.objects import storage_objects
+from policysched.cluster.objects import device_objects, storage_objects
 from policysched.lang.parsing import parser
 from policysched.lang.syntax import syntax, syntax_expr
 from policysched.lang.words import glob_patterns
+from policysched.lint.facts import device_facts
 from policysched.promql import query_tokens
 
 if TYPE_CHECKING:
@@ -39,7 +40,8 @@ class CompletionVocabulary:
 
     Attributes:
         labels: the labels of nodes, pods, namespaces and member clusters.
-        facts: function of selectors -> its arguments in the cluster, with their values.
+        facts: function -> its arguments in the cluster, with their values; `devices` has the
+            arguments of all functions that count devices.
         taints: the taints in the syntax of `tolerate`, `key=value:Effect`.
         resources: the resources that nodes offer.
         series: the names of series in Prometheus, including the results of recording rules.
@@ -131,6 +133,7 @@ def collect_cluster_vocabulary(dump: dump_file.ObjectDump) -> CompletionVocabula
                 for owner in pod.metadata.owner_references
                 if owner.controller
             ),
+            **_collect_device_facts(found.devices),
         },
     )
 
@@ -144,6 +147,31 @@ def _list_storage_classes(
             yield {"storageClass": each.class_name}
         elif isinstance(each, storage_objects.StorageClass):
             yield {"storageClass": each.metadata.name}
+
+
+def _collect_device_facts(found: Iterable[device_objects.DeviceObject]) -> Mapping[str, Labels]:
+    """Return the classes, the attributes that are whole numbers, and the capacities of devices."""
+    classes: dict[str, frozenset[str]] = {}
+    attributes: list[Mapping[str, str]] = []
+    capacities: list[Mapping[str, str]] = []
+    for each in found:
+        if isinstance(each, device_objects.DeviceClass):
+            classes[each.metadata.name] = frozenset()
+        if not isinstance(each, device_objects.ResourceSlice):
+            continue
+        for device in each.spec.devices:
+            for key, attribute in device.attributes.items():
+                if attribute.int_value is not None:
+                    forms = device_facts.list_forms((key,), each.spec.driver)
+                    attributes.append(dict.fromkeys(forms, str(attribute.int_value)))
+            for key, capacity in device.capacity.items():
+                forms = device_facts.list_forms((key,), each.spec.driver)
+                capacities.append(dict.fromkeys(forms, str(capacity.value)))
+    return {
+        "devices": classes,
+        "deviceAttribute": _count_label_values(attributes),
+        "deviceCapacity": _count_label_values(capacities),
+    }
 
 
 def _collect_member_labels(cluster: objects.Cluster) -> Mapping[str, str]:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
-from policysched.cluster.devices import cluster_devices
+if TYPE_CHECKING:
+    from policysched.cluster.devices import cluster_devices  # imports NumPy
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -36,10 +38,10 @@ def collect_device_facts(devices: cluster_devices.ClusterDevices) -> DeviceFacts
     for each in devices.slices:
         driver = each.spec.driver
         for device in each.spec.devices:
-            attributes.update(_list_forms(device.attributes, driver))
+            attributes.update(list_forms(device.attributes, driver))
             read = (key for key, value in device.attributes.items() if value.int_value is not None)
-            numbers.update(_list_forms(read, driver))
-            capacities.update(_list_forms(device.capacity, driver))
+            numbers.update(list_forms(read, driver))
+            capacities.update(list_forms(device.capacity, driver))
     return DeviceFacts(
         frozenset(each.metadata.name for each in devices.classes),
         frozenset(attributes),
@@ -48,7 +50,7 @@ def collect_device_facts(devices: cluster_devices.ClusterDevices) -> DeviceFacts
     )
 
 
-def _list_forms(names: Iterable[str], driver: str) -> Iterator[str]:
+def list_forms(names: Iterable[str], driver: str) -> Iterator[str]:
     """Yield how policies can write the names that the slices of a driver have."""
     for name in names:
         domain, slash, identifier = name.rpartition("/")
