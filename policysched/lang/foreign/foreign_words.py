@@ -156,6 +156,11 @@ FUNCTIONS: dict[str, str] = {
     **dict.fromkeys(("round", "int", "trunc"), "floor"),
     **dict.fromkeys(("float", "double"), "number"),
     "modulo": "mod",
+    **dict.fromkeys(("availabledevices", "unuseddevices", "idledevices"), "freeDevices"),
+    **dict.fromkeys(("freegpus", "gpusfree", "availablegpus"), "freeDevices"),
+    **dict.fromkeys(("alldevices", "totaldevices", "allocatabledevices"), "devices"),
+    **dict.fromkeys(("devicecount", "countdevices"), "devices"),
+    **dict.fromkeys(("attribute", "deviceattr"), "deviceAttribute"),
 }
 """Foreign function -> function of this language with the same arguments."""
 
@@ -165,6 +170,10 @@ CALLS: dict[str, str] = {
     **dict.fromkeys(("tainted", "taint"), "node(tainted({0}))"),
     **dict.fromkeys(("len", "size"), "requested({0})"),
     "condition": "node(condition({0}) = True)",
+    **dict.fromkeys(
+        ("useddevices", "allocateddevices", "requesteddevices", "busydevices"),
+        '(devices("{0}") - freeDevices("{0}"))',
+    ),
     "quantity": "{0}",
     "sum": "({0} + {1})",
 }
@@ -213,6 +222,15 @@ CALLS_OF_OTHERS: dict[str, str] = {
 }
 """Foreign function without an equivalent call, in lower case -> advice."""
 
+_DEVICES = (
+    'write `free("nvidia.com/gpu")` for an extended resource, or `freeDevices(gpu)` for the '
+    "DeviceClass `gpu`"
+)
+DEVICES: dict[str, str] = dict.fromkeys(
+    ("gpus", "gpufree", "gpusfree", "freegpu", "freegpus", "gpu_free", "free_gpus"), _DEVICES
+)
+"""Foreign name of a number of devices, in lower case -> advice."""
+
 LITERALS: dict[str, str] = {
     **dict.fromkeys(("true", "false"), "conditions are comparisons or selectors: remove this word"),
     **dict.fromkeys(
@@ -229,6 +247,9 @@ TIMES: dict[str, str] = {
     **dict.fromkeys(("waiting", "waitingtime", "waiting_time", "waittime"), _WAITING),
 }
 """Name of a time in other languages, or of a time in a selector, in lower case -> advice."""
+
+NAMES: dict[str, str] = {**LITERALS, **TIMES, **DEVICES}
+"""Foreign name in an expression, in lower case -> advice."""
 
 MISSING: tuple[str, ...] = (
     *("where", "when", "required", "topologyKey", "pods where", "self", "namespace", "prefer"),

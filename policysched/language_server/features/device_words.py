@@ -39,7 +39,7 @@ def propose_device_names(
 
 
 def list_misplaced_functions(context: cursor_contexts.CursorContext) -> frozenset[str]:
-    """Return the functions that are not allowed at the cursor."""
+    """Return the functions that are not allowed at the cursor, or of no use there."""
     if context.item in ("clusterPolicy", "metric"):
         return FUNCTIONS
     return FUNCTIONS - _OF_NODES if context.statement == "reject" else frozenset()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from typing import Any, Protocol, cast
 
 from policysched import units
@@ -59,7 +60,7 @@ def _report_unknown_function(
     edit = diagnostics.TextEdit(call.function.span, ours) if ours else None
     template = foreign_words.CALLS.get(name.lower())
     arguments = [found.get_text_on_one_line(each.value.span).strip('"') for each in call.arguments]
-    if template is not None and template.count("{") == len(arguments):
+    if template is not None and len(set(re.findall(r"\{\d\}", template))) == len(arguments):
         edit = diagnostics.TextEdit(call.span, template.format(*arguments))
     if edit is None:
         known = (*vocabulary.FUNCTIONS, *vocabulary.STRATEGIES)
@@ -94,7 +95,8 @@ def report_misplaced_strategy(
 def _check_resource_call(checker: NumberChecker, call: syntax_expr.Call) -> Typed | None:
     """Check `requests`, `limits` and the resource functions of nodes."""
     name = call.function.text
-    word = word_arguments.read_word_argument(checker.found, call, f"{name}(cpu)")
+    example = word_arguments.make_example_call(name)
+    word = word_arguments.read_word_argument(checker.found, call, example)
     if word is None or check_resource_names.report_wrong_resource(
         checker.env, name, word, _find_reader_domain(checker, name)
     ):

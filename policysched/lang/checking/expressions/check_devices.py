@@ -26,7 +26,7 @@ def check_device_call(
         )
         return None
     is_count = name in vocabulary.DEVICE_COUNT_FUNCTIONS
-    example = f"{name}(gpu)" if is_count else f'{name}("gpu.example.com/memory")'
+    example = word_arguments.make_example_call(name)
     word = word_arguments.read_word_argument(env.found, call, example)
     if word is None:
         return None
@@ -38,9 +38,30 @@ def check_device_call(
     problem = find_problem(word.text)
     if problem:
         thing = "name of a DeviceClass" if is_count else "name of an attribute or capacity"
-        env.found.add_error("PS107", f"the {thing} `{word.text}` {problem}", word.span)
+        meant = _guess_class_name(word.text) if is_count else _guess_key(word.text)
+        env.found.add_error(
+            "PS107",
+            f"the {thing} `{word.text}` {problem}",
+            word.span,
+            help="" if find_problem(meant) else f"write `{_quote(meant)}`",
+        )
         return None
     return checked_expr.DeviceNumber(name, word.text, _find_unit(name, word.text), call.span)
+
+
+def _guess_class_name(written: str) -> str:
+    """Return a name as Kubernetes would accept it."""
+    return written.lower().replace("_", "-")
+
+
+def _guess_key(written: str) -> str:
+    """Return a name with a domain in lower case, and an identifier without hyphens."""
+    domain, slash, identifier = written.rpartition("/")
+    return domain.lower() + slash + identifier.replace("-", "_")
+
+
+def _quote(name: str) -> str:
+    return name if name.isidentifier() else f'"{name}"'
 
 
 def report_devices_of_pod(

@@ -19,6 +19,7 @@ from policysched.lang.checking.expressions import (
     check_operands,
     check_pod_counts,
     check_targets,
+    word_arguments,
 )
 from policysched.lang.checking.selectors import (
     check_compared_labels,
@@ -309,7 +310,8 @@ class ExprChecker:
                 "PS104",
                 f"`{name.text}` is a function",
                 name.span,
-                help=f"write it with its argument, as in `{name.text}(cpu)`",
+                help="write it with its argument, as in "
+                f"`{word_arguments.make_example_call(name.text)}`",
             )
             return
         ours = foreign_words.translate_to_resource_call(name.text)
@@ -322,7 +324,7 @@ class ExprChecker:
             "metric, param or let",
             name,
             self.env.names | vocabulary.EXPRESSION_FIELDS.keys() | vocabulary.ELAPSED_TIMES.keys(),
-            instead=(foreign_words.LITERALS | foreign_words.TIMES).get(name.text.lower())
+            instead=foreign_words.NAMES.get(name.text.lower())
             or f"for a label, write `{self.env.target or 'node'}({name.text} Exists)` or "
             f"`label({name.text})`",
         )

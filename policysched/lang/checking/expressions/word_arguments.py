@@ -4,6 +4,16 @@ from __future__ import annotations
 
 from policysched.lang.checking import diagnostic_collector
 from policysched.lang.syntax import syntax_expr
+from policysched.lang.words import vocabulary
+
+
+def make_example_call(function: str) -> str:
+    """Return a call of a function that takes a name, for messages."""
+    if function in vocabulary.DEVICE_COUNT_FUNCTIONS:
+        return f"{function}(gpu)"
+    if function in vocabulary.DEVICE_VALUE_FUNCTIONS:
+        return f'{function}("gpu.example.com/memory")'
+    return f"{function}(cpu)"
 
 
 def read_word_argument(
@@ -22,7 +32,7 @@ def read_word_argument(
                 "PS108",
                 f"`{written}` is arithmetic, not a name",
                 value.span,
-                help=f'write `{call.function.text}("{written}")`',
+                help=f'write `"{written}"`',
             )
             return None
     found.add_error("PS108", f"`{call.function.text}` takes one name, as in `{example}`", call.span)

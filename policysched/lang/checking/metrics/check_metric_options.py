@@ -145,8 +145,8 @@ def _check_placed_pod_increase(
     if value is None or seconds is None:
         return None
     for part in checked_expr.walk_expressions(value):
-        is_metric = isinstance(part, checked_expr.MetricRef)
-        if is_metric or checked_expr.reads_placed_pods(part):
+        is_measured = isinstance(part, checked_expr.MetricRef | checked_expr.DeviceNumber)
+        if is_measured or checked_expr.reads_placed_pods(part):
             env.found.add_error(
                 "PS108",
                 (

@@ -56,6 +56,12 @@ def report_invalid_resource(
     meant = foreign_words.RESOURCES.get(name.text.lower())
     near = spelling.find_nearest_names(name.text, ("cpu", "memory", "ephemeral-storage", "pods"))
     near = [meant] if meant else near
+    if name.text.lower() in ("device", "devices"):
+        advice = "`devices(CLASS)` is the number of devices of a DeviceClass, `freeDevices(CLASS)` "
+        env.found.add_error(
+            "PS104", f"`{name.text}` {problem}", name.span, help=f"{advice}of free ones"
+        )
+        return
     env.found.add_error(
         "PS104",
         f"`{name.text}` {problem}",
