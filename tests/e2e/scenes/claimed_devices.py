@@ -14,9 +14,11 @@ CLASS = "gpu"
 TEMPLATE = "one-gpu"
 FINALIZER = "resource.kubernetes.io/delete-protection"
 API = "/apis/resource.k8s.io/v1"
-CLAIM_SPEC: Mapping[str, Any] = {
-    "devices": {"requests": [{"name": "gpu", "exactly": {"deviceClassName": CLASS}}]}
-}
+
+
+def _make_claim_spec(class_name: str) -> dict[str, Any]:
+    request = {"name": "gpu", "exactly": {"deviceClassName": class_name}}
+    return {"devices": {"requests": [request]}}
 
 
 class ClaimedDevices:
@@ -36,7 +38,7 @@ class ClaimedDevices:
         expression = f"device.driver == '{DRIVER}'"
         spec = {"selectors": [{"cel": {"expression": expression}}]}
         client.create(f"{API}/deviceclasses", {"metadata": {"name": CLASS}, "spec": spec})
-        template = {"metadata": {"name": TEMPLATE}, "spec": {"spec": CLAIM_SPEC}}
+        template = {"metadata": {"name": TEMPLATE}, "spec": {"spec": _make_claim_spec(CLASS)}}
         client.create(f"{API}/namespaces/{namespace}/resourceclaimtemplates", template)
 
     # --- what the driver does
@@ -67,9 +69,10 @@ class ClaimedDevices:
 
     # --- what users do
 
-    def create_claim(self, name: str) -> None:
+    def create_claim(self, name: str, class_name: str = CLASS) -> None:
         """Create a claim to one device."""
-        self._client.create(self._claims, {"metadata": {"name": name}, "spec": CLAIM_SPEC})
+        claim = {"metadata": {"name": name}, "spec": _make_claim_spec(class_name)}
+        self._client.create(self._claims, claim)
 
     def create_pods(
         self, names: Iterable[str], claim: str | None = None, **spec: Any
@@ -110,6 +113,10 @@ class ClaimedDevices:
         }
         status = {"allocation": allocation, "reservedFor": users}
         self._client.patch(f"{path}/status", {"status": status})
+
+    def end_allocation(self, claim: str) -> None:
+        """Free the devices of a claim that no pod uses, as the claim controller would."""
+        self._client.patch(f"{self._claims}/{claim}/status", {"status": {"allocation": None}})
 
     # --- what everybody sees
 
