@@ -15,6 +15,7 @@ from policysched.lang.checked import checked
 from policysched.lang.parsing import parser
 from policysched.lang.syntax import syntax, syntax_expr
 from policysched.lang.words import glob_patterns, kubernetes_names, numerals, vocabulary
+from policysched.policytests import fuzz_devices
 
 _KEY = re.compile(r"([a-z0-9.-]{1,63}/)?[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?")
 _VALUE = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?")
@@ -47,6 +48,7 @@ class PolicyVocabulary:
         taints: taints in the form `key=value:Effect`.
         namespaces: the names of namespaces.
         metrics: the metrics with the ranges of their values.
+        devices: names of classes, attributes and capacities of devices.
         priorities: the priorities of pods, if rules are about preemption.
         times_seconds: durations in expressions, if policies read how long pods wait or ages.
     """
@@ -62,6 +64,7 @@ class PolicyVocabulary:
     taints: set[str] = dataclasses.field(default_factory=set)
     namespaces: set[str] = dataclasses.field(default_factory=set)
     metrics: dict[str, tuple[float, float]] = dataclasses.field(default_factory=dict)
+    devices: fuzz_devices.DeviceNames = dataclasses.field(default_factory=fuzz_devices.DeviceNames)
     priorities: tuple[int, ...] = ()
     times_seconds: set[float] = dataclasses.field(default_factory=set)
 
@@ -78,6 +81,7 @@ def build_policy_vocabulary(
         _add_words_of_syntax_node(found, node)
     if any(isinstance(node, syntax_expr.Ref) and node.name.text in _TIMES for node in nodes):
         found.times_seconds = {0.0, *_list_durations(nodes)}
+    found.devices = fuzz_devices.collect_device_names(nodes)
     if any(_reads_storage(node) for node in nodes):
         found.storage_sizes = {"1", *_list_sizes(nodes)}
     for metric in metrics:
@@ -217,8 +221,9 @@ def generate_test_suite(
         f"q{number}": {**_generate_pod(words, rng, now), "node": rng.choice(names)}
         for number in range(rng.randint(0, _MOST_PLACED))
     }
-    return {
-        "nodes": {name: _generate_node(words, rng, now) for name in names},
+    nodes = {name: _generate_node(words, rng, now) for name in names}
+    suite = {
+        "nodes": nodes,
         "metrics": {
             metric: {name: _generate_sample(low, high, rng) for name in names}
             for metric, (low, high) in sorted(words.metrics.items())
@@ -226,6 +231,8 @@ def generate_test_suite(
         "pods": {**pods, **placed},
         "tests": [{"name": name, "pod": name, "expect": {}} for name in pods],
     }
+    fuzz_devices.add_devices(nodes, {**pods, **placed}, words.devices, rng)
+    return suite
 
 
 def _generate_node(

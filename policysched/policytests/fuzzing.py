@@ -88,10 +88,15 @@ def _minimise_counterexample(
     document: Document, path: str, policy_set: policies.PolicySet, kind: str
 ) -> FuzzCounterexample:
     """Return the smallest document found that still violates the same property."""
-    small = _shrink_document(
-        document,
-        lambda each: _find_violated_property(_find_cluster_problem(each, path, policy_set)) == kind,
-    )
+
+    def fails(smaller: Document) -> bool:
+        try:
+            found = _find_cluster_problem(smaller, path, policy_set)
+        except errors.InputError:  # a pod needs devices of a class that no node has any more
+            return False
+        return _find_violated_property(found) == kind
+
+    small = _shrink_document(document, fails)
     problem = _find_cluster_problem(small, path, policy_set)
     return FuzzCounterexample(path, problem, yaml.safe_dump(small, sort_keys=False))
 

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 from policysched import clock as clocks
 from policysched import quantity, spelling
-from policysched.policytests import claim_shorthand
+from policysched.policytests import claim_shorthand, device_shorthand
 
 Object: TypeAlias = dict[str, Any]
 Fields: TypeAlias = Mapping[str, Any]
@@ -17,7 +17,7 @@ Fields: TypeAlias = Mapping[str, Any]
 _DEFAULT_SIZE = {"cpu": "4", "memory": "16Gi", "pods": 110}
 _MERGED = (
     *("labels", "annotations", "resources", "requests", "limits", "nodeSelector", "spec"),
-    *("allocatable", "allocated", "conditions", "claims"),
+    *("allocatable", "allocated", "conditions", "claims", "devices"),
 )
 """Fields that `from` merges key by key; other fields are replaced."""
 _TAINT = re.compile(r"(?P<key>[^=:]+)(?:=(?P<value>[^=:]*))?(?::(?P<effect>\w+))?")
@@ -197,6 +197,8 @@ def _make_pod_spec(name: str, fields: Fields) -> Object:
         field: _format_quantities_at_path(fields.get(field, {}), _make_amount_path_function(field))
         for field in ("requests", "limits")
     }
+    devices = device_shorthand.make_amounts(fields.get("devices", {}))
+    resources = {field: {**amounts, **devices} for field, amounts in resources.items()}
     container = {"name": "main", "image": fields.get("image", "app"), "resources": resources}
     spec = {"containers": [container], **fields.get("spec", {})}
     for field, into in (

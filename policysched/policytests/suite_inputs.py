@@ -18,7 +18,7 @@ from policysched.cluster.objects import objects
 from policysched.inputs import cluster_file, metrics_file, object_lists, plain_yaml, policy_sources
 from policysched.lang.checked import checked
 from policysched.offline import sessions
-from policysched.policytests import pod_copies, series, shorthand
+from policysched.policytests import pod_copies, series, shorthand, suite_devices
 from policysched.policytests import suite as suites
 from policysched.profiles import policies
 
@@ -175,6 +175,12 @@ class SuiteInputs:
             found.pods += made.pods
             found.storage += made.storage
         self._require_known_nodes_of_pods({node.name for node in found.nodes})
+        for each in suite_devices.make_devices_of_nodes(self._suite):
+            found.devices += _decode_object(each).devices
+        for name in pods:
+            self._require_known_device_classes(name, pods, found)
+        for each in suite_devices.make_claims_of_running_pods(self._suite):
+            found.devices += _decode_object(each).devices
         return found
 
     def _make_objects(
@@ -209,6 +215,16 @@ class SuiteInputs:
         ]
         if faults:
             raise suites.SuiteError(self._suite.path, faults)
+
+    def _require_known_device_classes(
+        self, name: str, pods: Mapping[str, shorthand.Fields], found: cluster_file.ClusterObjects
+    ) -> None:
+        """Refuse devices of a class that neither the cluster file nor a node has."""
+        try:
+            suite_devices.require_known_classes(pods[name], found.devices)
+        except shorthand.ShorthandError as error:
+            line = self._suite.find_line("pods", name, *error.path)
+            raise suites.SuiteError(self._suite.path, [(line, error.problem)]) from error
 
     def get_pod(self, case: suites.PolicyTestCase) -> objects.Pod:
         """Return the pod of a case.
@@ -258,6 +274,7 @@ class SuiteInputs:
         place = f"{self._suite.path}:{case.find_line('pod')}"
         try:
             inherited = shorthand.resolve_inherited_fields(name, every, "pod")
+            suite_devices.require_known_classes(inherited, self._found.devices)
             made = shorthand.make_pod_with_claims(name, inherited)
         except shorthand.ShorthandError as error:
             at = error.path[1:] if error.path[:1] == (name,) else error.path
@@ -293,6 +310,7 @@ class SuiteInputs:
             pods=[*placed, *ours],
             owners=[*self._found.owners, *owners],
             storage=[*self._found.storage, *own],
+            devices=suite_devices.drop_devices_of_pod(self._found.devices, pod),
         )
         return CaseDecisionInputs(basis, found)
 

@@ -161,7 +161,7 @@ class DynamicResources(pod_independent_filter.PodIndependentFilter):
             return None
         claim = self._claims.find_extended_resource_claim(pod.pod.metadata.uid)
         if claim is None:
-            claim = extended_resources.make_claim(pod.pod)
+            claim = extended_resources.make_claim(pod)
         return claim_variants.ExtendedRequests(claim, pod.shape, class_names)
 
     def _make_cycle(

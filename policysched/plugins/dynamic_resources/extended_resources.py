@@ -36,19 +36,16 @@ def list_requested_resources(shape: pod_shape.PodShape) -> list[str]:
     return sorted(name for name, amount in requested if amount and may_be_provided_by_class(name))
 
 
-def make_claim(pod: objects.Pod) -> device_objects.ResourceClaim:
+def make_claim(pod: pod_shape.PodInfo) -> device_objects.ResourceClaim:
     """Return a claim for a pod, without requests, which depend on the node."""
+    meta = pod.pod.metadata
     owner = objects.OwnerReference(
-        api_version="v1",
-        kind="Pod",
-        name=pod.metadata.name,
-        uid=pod.metadata.uid,
-        controller=True,
+        api_version="v1", kind="Pod", name=meta.name, uid=meta.uid, controller=True
     )
     metadata = objects.ObjectMeta(
         name=IN_MEMORY_NAME,
-        namespace=pod.metadata.namespace,
-        uid=f"{IN_MEMORY_NAME}/{pod.metadata.uid}",
+        namespace=meta.namespace,
+        uid=f"{IN_MEMORY_NAME}/{pod.uid}",
         owner_references=(owner,),
         annotations={device_objects.EXTENDED_RESOURCE_CLAIM: "true"},
     )
