@@ -18,6 +18,7 @@ from policysched.cluster.pods import pod_shape
 from policysched.framework import explanation, node_evidence, runtime, shadow, status
 from policysched.framework.scoring import score_table
 from policysched.offline import changing_times, metric_evidence, offline_cluster
+from policysched.plugins.dynamic_resources import released_claims
 
 OnNode: TypeAlias = Callable[[status.Status, str], tuple[str, ...]]
 """Returns the evidence for each reason of a rejection; empty for nodes outside `evidence_of`."""
@@ -32,7 +33,8 @@ def make_pod_pending(
 ) -> Iterator[pod_shape.PodInfo]:
     """Yield the pod called `namespace/name` (or `name` in `default`) as a pending pod.
 
-    A placed pod is not on its node meanwhile, so that it can be scheduled again.
+    A placed pod is not on its node meanwhile, and its devices are free, so that it can be scheduled
+    again.
 
     Raises:
         InputError: the pod does not exist, has ended or is being deleted.
@@ -45,7 +47,8 @@ def make_pod_pending(
     spec = msgspec.structs.replace(placed.pod.spec, node_name="")
     cluster.cache.remove_pod(placed)
     try:
-        yield cluster.shapes.make_pod_info(msgspec.structs.replace(placed.pod, spec=spec))
+        with released_claims.suppose_released(placed, cluster.cache.devices.claims):
+            yield cluster.shapes.make_pod_info(msgspec.structs.replace(placed.pod, spec=spec))
     finally:
         cluster.cache.add_pod(placed)
 

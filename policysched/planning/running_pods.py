@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from policysched.cluster import what_if
 from policysched.cluster.pods import pod_shape
 from policysched.planning import changes, deciding, decision_comparing, two_sided_cluster
+from policysched.plugins.dynamic_resources import released_claims
 
 _MIRROR = "kubernetes.io/config.mirror"
 """The annotation of static pods, which the kubelet runs without a scheduler."""
@@ -66,7 +67,11 @@ class _RunningPodComparer:
         """Compare identical pods on one node and record their changes."""
         snap = self._world.take_snapshot()
         row = self._world.cache.nodes.row_of[node]
-        with what_if.WhatIf(snap) as supposed:
+        claims = self._world.cache.devices.claims
+        with (
+            what_if.WhatIf(snap) as supposed,
+            released_claims.suppose_released(infos[0], claims),
+        ):
             supposed.remove_pods([(infos[0], row)])
             change = self._find_pod_change(pair, node, infos)
         if change is not None:

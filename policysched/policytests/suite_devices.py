@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import msgspec
+
 from policysched import spelling
 from policysched.cluster.objects import device_objects, objects
 from policysched.policytests import device_shorthand, shorthand
@@ -76,9 +78,23 @@ def require_known_classes(
             raise shorthand.ShorthandError(("devices", name), problem)
 
 
-def drop_devices_of_pod(
+def release_devices_of_pod(
     devices: list[device_objects.DeviceObject], pod: objects.Pod
 ) -> list[device_objects.DeviceObject]:
-    """Return the objects without the claim of a running pod, which is decided as if pending."""
+    """Return the objects as if a running pod, which a test decides as pending, had no devices.
+
+    Of a claim in a cluster file, the allocation is removed if only the pod uses the claim.
+    """
     uid = device_shorthand.make_claim_uid(pod.metadata.name, pod.metadata.namespace)
-    return [each for each in devices if each.metadata.uid != uid]
+    others = (each for each in devices if each.metadata.uid != uid)
+    return [_release(each) if _is_used_only_by(pod, each) else each for each in others]
+
+
+def _is_used_only_by(pod: objects.Pod, item: device_objects.DeviceObject) -> bool:
+    if not isinstance(item, device_objects.ResourceClaim) or not pod.metadata.uid:
+        return False
+    return {each.uid for each in item.status.reserved_for} == {pod.metadata.uid}
+
+
+def _release(claim: device_objects.DeviceObject) -> device_objects.DeviceObject:
+    return msgspec.structs.replace(claim, status=device_objects.ResourceClaimStatus())

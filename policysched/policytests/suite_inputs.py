@@ -310,7 +310,7 @@ class SuiteInputs:
             pods=[*placed, *ours],
             owners=[*self._found.owners, *owners],
             storage=[*self._found.storage, *own],
-            devices=suite_devices.drop_devices_of_pod(self._found.devices, pod),
+            devices=suite_devices.release_devices_of_pod(self._found.devices, pod),
         )
         return CaseDecisionInputs(basis, found)
 

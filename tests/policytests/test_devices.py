@@ -61,6 +61,54 @@ def test_nodes_have_devices_and_pods_need_them(tmp_path: pathlib.Path) -> None:
     assert len(done.results) == 8
 
 
+CLUSTER = """
+apiVersion: v1
+kind: List
+items:
+- {apiVersion: v1, kind: Node, metadata: {name: m1}, status: {allocatable: {cpu: 8, pods: 110}}}
+- {apiVersion: resource.k8s.io/v1, kind: DeviceClass, metadata: {name: gpu}, spec: {}}
+- apiVersion: resource.k8s.io/v1
+  kind: ResourceSlice
+  metadata: {name: m1}
+  spec:
+    driver: gpu.example.com
+    nodeName: m1
+    pool: {name: m1, generation: 1, resourceSliceCount: 1}
+    devices: [{name: a}, {name: b}]
+- apiVersion: resource.k8s.io/v1
+  kind: ResourceClaim
+  metadata: {name: c, namespace: prod, uid: uid-c}
+  spec: {devices: {requests: [{name: r, exactly: {deviceClassName: gpu}}]}}
+  status:
+    reservedFor: [{resource: pods, name: run, uid: uid-run}]
+    allocation:
+      devices: {results: [{request: r, driver: gpu.example.com, pool: m1, device: a}]}
+- apiVersion: v1
+  kind: Pod
+  metadata: {name: run, namespace: prod, uid: uid-run, labels: {app: training}}
+  spec:
+    nodeName: m1
+    containers: [{name: c, image: x}]
+    resourceClaims: [{name: u, resourceClaimName: c}]
+"""
+
+
+def test_a_running_pod_of_a_cluster_file_has_no_devices(tmp_path: pathlib.Path) -> None:
+    """They are in use for all other pods; the classes of the file can be named."""
+    (tmp_path / "cluster.yaml").write_text(CLUSTER)
+    tests = """
+- {name: running, pod: prod/run, expect: {node: m1, rules: {few: {m1: {raw: 1}}}}}
+- name: another
+  pod: {labels: {app: training}, devices: {gpu: 1}}
+  expect: {rejected: {m1: reserve}}
+"""
+    head = "policies: [web.policy]\ncluster: cluster.yaml\n"
+    path = files.write(tmp_path, tests, head=head, policy=POLICY)
+    done = running.run_test_suites([path])
+    assert done.problems == {}
+    assert [(each.case.name, each.mismatches) for each in done.results if each.mismatches] == []
+
+
 def test_generated_clusters_have_the_devices_that_policies_read(tmp_path: pathlib.Path) -> None:
     """Some of them in use, and all properties hold."""
     words = fuzz_clusters.build_policy_vocabulary([source.SourceText("web.policy", POLICY)], ())

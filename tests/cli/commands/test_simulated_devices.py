@@ -85,3 +85,112 @@ def test_devices_in_use_are_those_of_the_file(
     for others, feasible in (([], 1), ([taken], 0)):
         [answer] = _run(capsys, tmp_path, "explain pod prod/p", *items, *others)
         assert answer["feasible"] == feasible
+
+
+POLICY = """\
+policy training {
+  for pods
+  reject when freeDevices(gpu) < 1 as reserve
+}
+"""
+
+
+def _make_running_pod(name: str, claim: str, device: str, *, users: int = 1) -> list[Any]:
+    """Return a pod on `n1`, and its claim, which has a device there and so many users."""
+    pod = _pod(name, claim)
+    pod["spec"]["nodeName"] = "n1"
+    pod["metadata"]["uid"] = f"uid-{name}"
+    others = [{"resource": "pods", "name": f"o{n}", "uid": f"o{n}"} for n in range(users - 1)]
+    result = {"request": "r", "driver": DRIVER, "pool": "n1", "device": device}
+    status = {
+        "allocation": {"devices": {"results": [result]}},
+        "reservedFor": [{"resource": "pods", "name": name, "uid": f"uid-{name}"}, *others],
+    }
+    return [pod, _claim(claim, **status)]
+
+
+@pytest.fixture
+def policies(tmp_path: pathlib.Path) -> str:
+    """Rules about devices."""
+    (path := tmp_path / "training.policy").write_text(POLICY)
+    return str(path)
+
+
+@pytest.mark.parametrize("users, free", [(1, 1), (2, 0)])
+def test_a_running_pod_is_decided_as_if_it_had_no_devices(
+    tmp_path: pathlib.Path,
+    capsys: pytest.CaptureFixture[str],
+    policies: str,
+    users: int,
+    free: int,
+) -> None:
+    """A device that other pods use, too, stays in use."""
+    running = _make_running_pod("old", "taken", "gpu-0", users=users)
+    items = [clusters.node("n1"), CLASS, _slice("n1", "gpu-0"), *running]
+    [answer] = _run(capsys, tmp_path, f"explain pod prod/old --policies {policies}", *items)
+    assert answer["feasible"] == free
+    if free:
+        plan = f"plan --from none --to {policies} --fail-on never"
+        running_pods = _run(capsys, tmp_path, plan, *items)["summary"]["running"]
+        assert (running_pods["pods"], running_pods["unschedulable"]) == (1, 0)
+
+
+def test_a_running_pod_with_an_extended_resource_is_decided_like_a_new_one(
+    tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str], policies: str
+) -> None:
+    """The claim that the scheduler made for it does not count."""
+    pod, claim = _make_running_pod("old", "made", "gpu-0")
+    del pod["spec"]["resourceClaims"]
+    resource = "deviceclass.resource.kubernetes.io/gpu"
+    amounts = {"requests": {resource: "1"}, "limits": {resource: "1"}}
+    pod["spec"]["containers"][0]["resources"] = amounts
+    owner = {"apiVersion": "v1", "kind": "Pod", "name": "old", "uid": "uid-old"}
+    claim["metadata"] |= {
+        "ownerReferences": [owner | {"controller": True}],
+        "annotations": {"resource.kubernetes.io/extended-resource-claim": "true"},
+    }
+    items = [clusters.node("n1"), CLASS, _slice("n1", "gpu-0"), claim, pod]
+    [answer] = _run(capsys, tmp_path, f"explain pod prod/old --policies {policies}", *items)
+    assert answer["best"] == ["n1"]
+
+
+def test_edits_change_the_rule_and_not_the_devices(
+    tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str], policies: str
+) -> None:
+    """Evictions would free no device, and other requests of the pod would not help."""
+    items = [
+        clusters.node("n1"),
+        CLASS,
+        _slice("n1", "gpu-0"),
+        *_make_running_pod("old", "taken", "gpu-0"),
+        clusters.pod("web"),
+    ]
+    items[-1]["spec"]["priority"] = 1000
+    command = f"explain pod prod/web --node n1 --policies {policies}"
+    [answer] = _run(capsys, tmp_path, command, *items)
+    assert [each["text"] for each in answer["edits"]] == [
+        "rule training/reserve (line 3): threshold from 1 to 0",
+        "remove rule training/reserve (line 3)",
+    ]
+    assert answer["preemption"] is None
+    [reason] = answer["nodes"]["n1"]["all"]
+    assert reason["evidence"] == "freeDevices(gpu) 0 < 1"
+
+
+def test_plan_names_the_rule_about_devices(
+    tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str], policies: str
+) -> None:
+    """As the cause of a pod that has to wait."""
+    running = _make_running_pod("old", "taken", "gpu-0")
+    items = [
+        *(clusters.node(name) for name in ("n1", "n2")),
+        CLASS,
+        _slice("n1", "gpu-0"),
+        *running,
+        clusters.pod("web"),
+    ]
+    plan = f"plan --from none --to {policies} --fail-on never"
+    answer = _run(capsys, tmp_path, plan, *items)
+    assert answer["summary"]["pending"]["unschedulable"] == 1
+    [change] = [each for each in answer["changes"] if each["pod"] == "prod/web"]
+    assert change["cause"]["edits"] == ["training/reserve"]

@@ -1,0 +1,47 @@
+"""Decide about a running pod as if it were created again, with the devices of its claims free."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+
+import msgspec
+
+from policysched.cluster.devices import claims
+from policysched.cluster.objects import device_objects
+from policysched.cluster.pods import pod_shape
+from policysched.plugins.dynamic_resources import pod_claims
+
+
+@contextlib.contextmanager
+def suppose_released(pod: pod_shape.PodInfo, known: claims.ResourceClaims) -> Iterator[None]:
+    """Free the devices that only this pod uses, until the end of the `with` block.
+
+    The claim for extended resources of the pod does not exist meanwhile, as for a new pod.
+    """
+    released = [each for each in _list_claims(pod, known) if _is_used_only_by(pod, each)]
+    made = known.find_extended_resource_claim(pod.pod.metadata.uid)
+    for each in released:
+        status = msgspec.structs.replace(each.status, allocation=None, reserved_for=())
+        known.set(msgspec.structs.replace(each, status=status))
+    if made is not None:
+        known.remove(made.metadata.name, made.metadata.namespace)
+    try:
+        yield
+    finally:
+        for each in (*released, *([] if made is None else [made])):
+            known.set(each)
+
+
+def _list_claims(
+    pod: pod_shape.PodInfo, known: claims.ResourceClaims
+) -> list[device_objects.ResourceClaim]:
+    try:
+        return pod_claims.list_pod_claims(pod, known)
+    except pod_claims.ClaimNotReadyError:
+        return []
+
+
+def _is_used_only_by(pod: pod_shape.PodInfo, claim: device_objects.ResourceClaim) -> bool:
+    users = {each.uid for each in claim.status.reserved_for}
+    return claim.allocation is not None and users <= {pod.pod.metadata.uid}
