@@ -269,6 +269,27 @@ def test_resources_and_labels_are_no_names() -> None:
 @pytest.mark.parametrize(
     "marked, expected",
     [
+        ("reject when freeDevices(|gpu) < 1", "`gpu`: DeviceClass."),
+        ("reject when freeDevices(|tpu) < 1", "`tpu`: the cluster has no such DeviceClass"),
+        ('score deviceCapacity(|"gpu.example.com/memory") prefer low', "Values: 40Gi"),
+        ("score deviceAttribute(|numa) prefer low", "`numa`: attribute of devices. Values: 0"),
+    ],
+)
+def test_hover_knows_devices(marked: str, expected: str, tmp_path: pathlib.Path) -> None:
+    """What the cluster says of classes, attributes and capacities."""
+    (path := tmp_path / "nodes.yaml").write_text(FACTS)
+    wanted = editor_settings.EditorSettings(cluster=str(path))
+    loaded = cluster_data.load_cluster_data(wanted, tmp_path)
+    text = inside(marked)
+    about = program(text.replace("|", "", 1), known=programs.ProgramEnvironment(words=loaded.words))
+    found = hover.build_hover(about, "0.policy", text.index("|"))
+    assert found is not None
+    assert expected in found.markdown
+
+
+@pytest.mark.parametrize(
+    "marked, expected",
+    [
         (inside("nodeAffinity required pool |NotIn (a)"), "Also matches if the label is absent"),
         (inside("nodeAffinity required pool |!= a"), "Also matches if the label is absent"),
         (inside("nodeAffinity required cores |Gt 5"), "decimal int64"),

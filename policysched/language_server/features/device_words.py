@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from policysched.lang.words import vocabulary
 from policysched.language_server.features import proposals
@@ -25,17 +25,34 @@ def propose_device_names(
     known: words.CompletionVocabulary, function: str
 ) -> Iterator[proposals.CompletionProposal]:
     """Yield the names in the cluster that a function can have as its argument."""
-    kind = "devices" if function in vocabulary.DEVICE_COUNT_FUNCTIONS else function
+    kind = _find_kind(function)
     for name, values in known.facts.get(kind, {}).items():
-        shown = ", ".join(sorted(values)[:_MAX_SHOWN_VALUES])
-        shown += ", …" if len(values) > _MAX_SHOWN_VALUES else ""
-        yield proposals.CompletionProposal(
-            proposals.quote_expression_name(name),
-            "value",
-            _DETAILS[kind],
-            f"Values: {shown}" if shown else "",
-            rank=1,
-        )
+        text = proposals.quote_expression_name(name)
+        doc = _list_values(values)
+        yield proposals.CompletionProposal(text, "value", _DETAILS[kind], doc, rank=1)
+
+
+def describe_device_name(known: words.CompletionVocabulary, function: str, name: str) -> str:
+    """Return what the argument of a function is in the cluster, or "" if nothing is known."""
+    if function not in FUNCTIONS:
+        return ""
+    kind = _find_kind(function)
+    facts = known.facts.get(kind)
+    if not facts:
+        return ""
+    if name not in facts:
+        return f"`{name}`: the cluster has no such {_DETAILS[kind]}"
+    return " ".join((f"`{name}`: {_DETAILS[kind]}.", _list_values(facts[name]))).strip()
+
+
+def _find_kind(function: str) -> str:
+    return "devices" if function in vocabulary.DEVICE_COUNT_FUNCTIONS else function
+
+
+def _list_values(values: Collection[str]) -> str:
+    shown = ", ".join(sorted(values)[:_MAX_SHOWN_VALUES])
+    shown += ", …" if len(values) > _MAX_SHOWN_VALUES else ""
+    return f"Values: {shown}" if shown else ""
 
 
 def list_misplaced_functions(context: cursor_contexts.CursorContext) -> frozenset[str]:

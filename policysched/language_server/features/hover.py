@@ -10,7 +10,7 @@ from policysched.lang.checked import checked_selector
 from policysched.lang.diagnostics import diagnostic_pages, diagnostics
 from policysched.lang.parsing import scanner
 from policysched.lang.words import vocabulary as language_words
-from policysched.language_server.features import completion_words, selector_matches
+from policysched.language_server.features import completion_words, device_words, selector_matches
 from policysched.language_server.project import programs
 from policysched.language_server.words import names, vocabulary, word_docs
 from policysched.promql import query_words
@@ -123,6 +123,13 @@ def _describe_word(
 ) -> HoverContent | None:
     """Return the documentation of a word, with the match count of its requirement."""
     before = scan.find_lexeme_before(lexeme.start)
+    if before is not None and before.text == "(":
+        function = scan.find_lexeme_before(before.start)
+        device = device_words.describe_device_name(
+            program.known.words, function.text if function else "", lexeme.text.strip('"')
+        )
+        if device:
+            return HoverContent(lexeme.start, lexeme.end, device)
     doc = word_docs.describe_word(lexeme.text, before.text if before is not None else "")
     found = selector_matches.find_requirement(program, scan.source.name, lexeme.start)
     if found is None:
