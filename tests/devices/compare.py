@@ -16,6 +16,7 @@ from policysched.plugins.dynamic_resources import (
     allocation_errors,
     allocator,
 )
+from policysched.plugins.dynamic_resources.device_order import DeviceOrder
 from policysched.plugins.shared import selector_cache
 from tests import line_process
 from tests.devices import generate
@@ -93,7 +94,9 @@ def compare_generated(oracle: line_process.LineProcess, rng: random.Random, case
     return tally
 
 
-def ask_policysched(source: dict[str, Any]) -> Answer | None:
+def ask_policysched(
+    source: dict[str, Any], order: DeviceOrder = DeviceOrder.PUBLISHED
+) -> Answer | None:
     """Return policysched's answer; None if the search takes too many steps."""
     case = msgspec.convert(source, Case)
     known = cluster_devices.ClusterDevices()
@@ -108,6 +111,7 @@ def ask_policysched(source: dict[str, Any]) -> Answer | None:
         known,
         selector_cache.SelectorCache(),
         has_expired=lambda: next(steps) > MAX_STEPS,
+        order=order,
         make_share_id=lambda: str(next(shares)),
     )
     try:

@@ -2,8 +2,8 @@
 
 Source: `k8s.io/dynamic-resource-allocation/structured`, whose allocator "incubating" is used then.
 
-The result depends only on the objects: the first devices win, in the order of pools, slices and
-devices. Nothing is written here.
+The result depends only on the objects and the order of devices (`device_order`): the first devices
+win. Nothing is written here.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from policysched.cluster.devices import cluster_devices, pools
 from policysched.cluster.objects import device_objects, objects
 from policysched.plugins.dynamic_resources import (
     allocation_results,
+    device_order,
     device_requests,
     device_search,
     devices_in_use,
@@ -37,12 +38,14 @@ class Allocator:
         known: slices, classes and allocated devices.
         selectors: compiled selectors.
         has_expired: whether the time for the search is over.
+        order: the order in which the devices of a node are tried.
         make_share_id: makes identities of shares.
     """
 
     known: cluster_devices.ClusterDevices
     selectors: selector_cache.SelectorCache
     has_expired: Callable[[], bool]
+    order: device_order.DeviceOrder = device_order.DeviceOrder.PUBLISHED
     make_share_id: Callable[[], str] = make_share_id
 
     def allocate(
@@ -62,7 +65,8 @@ class Allocator:
             node, node_pools, self.known.classes, self.selectors, in_use
         )
         prepared = [device_requests.prepare_claim(claim, situation) for claim in claims]
-        search = device_search.DeviceSearch(prepared, node_pools, in_use, self.has_expired)
+        candidates = device_order.list_candidates(node_pools, in_use, self.order)
+        search = device_search.DeviceSearch(prepared, candidates, in_use, self.has_expired)
         if not search.run():
             if any(pool.state is pools.PoolState.INVALID for pool in node_pools):
                 raise InvalidPoolsError("invalid resource pools were encountered")

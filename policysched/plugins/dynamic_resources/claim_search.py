@@ -14,6 +14,7 @@ from policysched.cluster.objects import device_objects, objects
 from policysched.plugins.dynamic_resources import (
     allocation_errors,
     allocator,
+    device_order,
 )
 from policysched.plugins.shared import selector_cache
 
@@ -32,11 +33,13 @@ class SearchSettings:
         clock: measures `timeout_seconds`.
         timeout_seconds: how long the searches for a pod may take on all nodes together; 0 for any
             time.
+        order: the order in which the devices of a node are tried.
     """
 
     selectors: selector_cache.SelectorCache
     clock: clocks.Clock
     timeout_seconds: float
+    order: device_order.DeviceOrder = device_order.DeviceOrder.PUBLISHED
 
 
 class ClaimSearch:
@@ -62,7 +65,7 @@ class ClaimSearch:
         self._left_seconds = settings.timeout_seconds or math.inf
         self._timeout: allocation_errors.AllocationError | None = None
         requested = [(each.spec.devices.requests, each.spec.devices.constraints) for each in claims]
-        self.kind: Hashable = _encoder.encode(requested)
+        self.kind: Hashable = settings.order, _encoder.encode(requested)
 
     def allocate(
         self, node: objects.Node, pools: node_pools.PoolSet
@@ -80,7 +83,10 @@ class ClaimSearch:
         monotonic = self._settings.clock.monotonic_seconds
         end_seconds = monotonic() + self._left_seconds
         own = allocator.Allocator(
-            self._devices, self._settings.selectors, lambda: monotonic() > end_seconds
+            self._devices,
+            self._settings.selectors,
+            lambda: monotonic() > end_seconds,
+            self._settings.order,
         )
         try:
             return own.allocate(node, pools.pools, self._claims)

@@ -11,7 +11,7 @@ import enum
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
-from policysched.cluster.devices import amounts, pools
+from policysched.cluster.devices import amounts
 from policysched.cluster.devices.slice_devices import DeviceId, SliceDevice
 from policysched.plugins.dynamic_resources import device_taints
 from policysched.plugins.dynamic_resources.allocation_errors import AllocationTimeoutError
@@ -122,15 +122,15 @@ class DeviceSearch:
     def __init__(
         self,
         claims: Sequence[PreparedClaim],
-        node_pools: Sequence[pools.NodePool],
+        candidates: Sequence[SliceDevice],
         in_use: DevicesInUse,
         has_expired: Callable[[], bool],
     ) -> None:
-        """Start with nothing chosen; only pools that are ready have devices."""
+        """Start with nothing chosen; `candidates` are tried in their order."""
         self.devices: list[list[ChosenDevice]] = [[] for _ in claims]
         self.alternatives: list[dict[int, Alternative]] = [{} for _ in claims]
         self._claims = claims
-        self._candidates = [device for pool in node_pools for device in pool.devices]
+        self._candidates = candidates
         self._in_use = in_use
         self._has_expired = has_expired
         self._choices: list[_AlternativeChoice | _DeviceChoice] = []

@@ -75,6 +75,28 @@ class DevicesInUse:
                 return False
         return True
 
+    def is_shared(self, device: DeviceId) -> bool:
+        """Return whether allocated claims have shares of the device."""
+        use = self._allocated.get_use(device)
+        return use is not None and use.shares > 0
+
+    def find_begun_sets(self, pool: pools.NodePool) -> set[str]:
+        """Return the counter sets of a pool of which anything has been consumed."""
+        return self._get_pool_counters(pool.id).find_begun_sets()
+
+    def count_excluded(self, device: SliceDevice, others: Iterable[SliceDevice]) -> int:
+        """Return for how many of `others`, which fit, the device would not leave enough counters.
+
+        The device itself is not counted.
+        """
+        if not self._needs_counters(device):
+            return 0
+        counters = self._get_counters(device)
+        return sum(
+            each is not device and self._needs_counters(each) and counters.exclude(device, each)
+            for each in others
+        )
+
     def take(
         self, device: SliceDevice, claim_index: int, needed: Mapping[str, amounts.Amount]
     ) -> bool:
@@ -117,7 +139,9 @@ class DevicesInUse:
         return device in self._new_shares or (use is not None and use.measured_shares > 0)
 
     def _get_counters(self, device: SliceDevice) -> PoolCounters:
-        pool = PoolId(device.id.driver, device.id.pool)
+        return self._get_pool_counters(PoolId(device.id.driver, device.id.pool))
+
+    def _get_pool_counters(self, pool: PoolId) -> PoolCounters:
         counters = self._counters.get(pool)
         if counters is None:
             counters = self._counters[pool] = PoolCounters(self._pools[pool], self._allocated)

@@ -41,6 +41,7 @@ from policysched.plugins.dynamic_resources.allocation_errors import (
 )
 from policysched.plugins.dynamic_resources.allocation_verdicts import AllocationVerdict
 from policysched.plugins.dynamic_resources.device_cycle import DeviceCycle
+from policysched.plugins.dynamic_resources.device_order import DeviceOrder
 from policysched.plugins.shared import pod_independent_filter, selector_cache
 
 NO_DEVICES: Final = "cannot allocate all claims"
@@ -59,10 +60,14 @@ _BINDING_SECONDS: Final = 600.0
 
 
 class DynamicResourcesArgs(arguments.ArgumentStruct, frozen=True):
-    """Arguments: how long the searches for a pod, and the binding of its devices may take."""
+    """Arguments: how long the searches for a pod, and the binding of its devices may take.
+
+    Not in kube-scheduler: `device_order`, the order in which the devices of a node are tried.
+    """
 
     filter_timeout: str | None = None
     binding_timeout: str | None = None
+    device_order: DeviceOrder = DeviceOrder.PUBLISHED
 
 
 class DynamicResources(pod_independent_filter.PodIndependentFilter):
@@ -79,6 +84,7 @@ class DynamicResources(pod_independent_filter.PodIndependentFilter):
         handle: handles.Handle,
         filter_seconds: float = _FILTER_SECONDS,
         binding_seconds: float = _BINDING_SECONDS,
+        order: DeviceOrder = DeviceOrder.PUBLISHED,
     ) -> None:
         """Search for at most `filter_seconds` a pod, and wait `binding_seconds` for devices."""
         self._handle = handle
@@ -86,7 +92,7 @@ class DynamicResources(pod_independent_filter.PodIndependentFilter):
         self._binding_seconds = binding_seconds
         self._binding = device_binding.DeviceBinding(handle, binding_seconds)
         self._search_settings = claim_search.SearchSettings(
-            selector_cache.SelectorCache(), handle.clock, filter_seconds
+            selector_cache.SelectorCache(), handle.clock, filter_seconds, order
         )
         self._pools = handle.devices.node_pools
         self._find_kind_verdicts = allocation_verdicts.make_cache()
@@ -101,7 +107,7 @@ class DynamicResources(pod_independent_filter.PodIndependentFilter):
         if binding_seconds < 1:
             msg = f"`bindingTimeout` is `{given.binding_timeout}`, but must be at least 1 second"
             raise arguments.ArgumentError(msg)
-        return cls(handle, filter_seconds, binding_seconds)
+        return cls(handle, filter_seconds, binding_seconds, given.device_order)
 
     # --- queueing ---------------------------------------------------------------------------------
 

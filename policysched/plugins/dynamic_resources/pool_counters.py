@@ -11,6 +11,7 @@ class PoolCounters:
 
     def __init__(self, pool: pools.NodePool, allocated: allocated_devices.DeviceUses) -> None:
         """Subtract what all allocated devices of the pool consume, also those for other nodes."""
+        self._totals = pool.counters
         self._left: dict[CounterId, amounts.Number] = dict(pool.counters)
         for device in (*pool.devices, *pool.devices_elsewhere):
             if device.counters and allocated.get_use(device.id) is not None:
@@ -21,6 +22,21 @@ class PoolCounters:
         """Return whether enough is left; nothing is, once any counter has been overdrawn."""
         return not self._is_overdrawn and all(
             amount <= self._left[counter] for counter, amount in device.counters.items()
+        )
+
+    def find_begun_sets(self) -> set[str]:
+        """Return the counter sets of which anything has been consumed."""
+        return {
+            counter.counter_set
+            for counter, left in self._left.items()
+            if left != self._totals[counter]
+        }
+
+    def exclude(self, device: SliceDevice, other: SliceDevice) -> bool:
+        """Return whether too little would be left for another device, for which it suffices now."""
+        return any(
+            self._left[counter] - amount < other.counters.get(counter, 0)
+            for counter, amount in device.counters.items()
         )
 
     def take(self, device: SliceDevice) -> None:

@@ -27,6 +27,7 @@ from policysched.plugins.dynamic_resources import (
     devices_in_use,
     dynamic_resources,
 )
+from policysched.plugins.dynamic_resources.device_order import DeviceOrder
 from policysched.plugins.shared import selector_cache
 from tests.compiler import strategies as texts
 from tests.devices import changing_cluster, generate
@@ -59,9 +60,12 @@ def make_expressions() -> list[checked_expr.DeviceNumber]:
 class Reference:
     """Computes the numbers of one node by searches for single devices, and keeps nothing."""
 
-    def __init__(self, devices: cluster_devices.ClusterDevices, node: objects.Node) -> None:
+    def __init__(
+        self, devices: cluster_devices.ClusterDevices, node: objects.Node, order: DeviceOrder
+    ) -> None:
         self._devices = devices
         self._node = node
+        self._order = order
         self._selectors = selector_cache.SelectorCache()
         try:
             self._pools = pools.gather_pools(devices.slices, node)
@@ -124,7 +128,8 @@ class Reference:
         )
         try:
             prepared = device_requests.prepare_claim(claim, situation)
-            return device_search.DeviceSearch([prepared], alone, in_use, lambda: False).run()
+            candidates = [device for pool in alone for device in pool.devices]
+            return device_search.DeviceSearch([prepared], candidates, in_use, lambda: False).run()
         except allocation_errors.AllocationError:
             return False
 
@@ -165,7 +170,9 @@ class Reference:
         node_pools_: Sequence[pools.NodePool],
     ) -> list[device_objects.AllocationResult] | None:
         steps = iter(range(MAX_STEPS // 2))
-        searched = allocator.Allocator(devices, self._selectors, lambda: next(steps, None) is None)
+        searched = allocator.Allocator(
+            devices, self._selectors, lambda: next(steps, None) is None, self._order
+        )
         try:
             return searched.allocate(self._node, node_pools_, claims)
         except allocation_errors.AllocationTimeoutError:
@@ -202,11 +209,14 @@ def _expect(
     world: changing_cluster.ChangingCluster,
     expression: lowering.Expression,
     claims: Sequence[device_objects.ResourceClaim],
+    order: DeviceOrder,
 ) -> dict[str, str]:
     """Return the number of each node as text, in which missing ones are equal."""
     assert isinstance(expression.source, checked_expr.DeviceNumber)
     return {
-        node.name: str(float(Reference(world.devices, node).compute(expression.source, claims)))
+        node.name: str(
+            float(Reference(world.devices, node, order).compute(expression.source, claims))
+        )
         for node in world.cluster.cache.snapshot().nodes.nodes
         if node is not None
     }
@@ -214,10 +224,16 @@ def _expect(
 
 @hypothesis.given(seed=strategies.integers(0, 2**32))
 def test_numbers_are_those_of_the_reference(seed: int) -> None:
-    """After changes of nodes, slices, classes and claims, all numbers of all nodes are right."""
+    """After changes of nodes, slices, classes and claims, all numbers of all nodes are right.
+
+    The numbers serve profiles with either order of devices.
+    """
     rng = random.Random(seed)
     world = changing_cluster.ChangingCluster(rng)
-    plugin = dynamic_resources.DynamicResources(handles.Handle(devices=world.devices), 0.0)
+    handle = handles.Handle(devices=world.devices)
+    plugins = {
+        order: dynamic_resources.DynamicResources(handle, 0.0, order=order) for order in DeviceOrder
+    }
     lower = lowering.Lowering(metric_parts.MetricParts(()))
     compiled = [lower.lower(each) for each in rng.sample(make_expressions(), 6)]
     for _ in range(CHANGES):
@@ -227,12 +243,13 @@ def test_numbers_are_those_of_the_reference(seed: int) -> None:
         for builder in world.pods:
             pod = world.cluster.info(builder)
             state = asking.state_for(pod)
-            plugin.pre_filter(state, pod, snap)
+            order = rng.choice(list(DeviceOrder))
+            plugins[order].pre_filter(state, pod, snap)
             cycle = state.find(names.DYNAMIC_RESOURCES, device_cycle.DeviceCycle)
             claims = [] if cycle is None else cycle.claims
             for expression in compiled:
                 try:
-                    expected = _expect(world, expression, claims)
+                    expected = _expect(world, expression, claims, order)
                 except TooManyStepsError:
                     continue
                 values = expression.evaluate(snap.view_all_rows(), pod.shape, state).tolist()

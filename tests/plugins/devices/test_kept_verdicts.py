@@ -12,6 +12,7 @@ from hypothesis import strategies
 from policysched import clock as clocks
 from policysched.framework import handles
 from policysched.plugins.dynamic_resources import dynamic_resources
+from policysched.plugins.dynamic_resources.device_order import DeviceOrder
 from tests import builders
 from tests.devices import changing_cluster
 from tests.plugins import asking
@@ -34,10 +35,12 @@ class StepClock(clocks.ManualClock):
         return float(self._steps)
 
 
-def _make_plugin(world: changing_cluster.ChangingCluster) -> dynamic_resources.DynamicResources:
+def _make_plugin(
+    world: changing_cluster.ChangingCluster, order: DeviceOrder
+) -> dynamic_resources.DynamicResources:
     """Return a plugin that has kept nothing yet, not even pools of nodes."""
     handle = handles.Handle(devices=world.copy_devices(), clock=StepClock())
-    return dynamic_resources.DynamicResources(handle, filter_seconds=MAX_STEPS)
+    return dynamic_resources.DynamicResources(handle, filter_seconds=MAX_STEPS, order=order)
 
 
 def _describe(
@@ -63,15 +66,17 @@ def _describe(
     return found
 
 
-@hypothesis.given(seed=strategies.integers(0, 2**32))
-def test_kept_verdicts_are_those_of_a_plugin_made_anew(seed: int) -> None:
+@hypothesis.given(
+    seed=strategies.integers(0, 2**32), order=strategies.sampled_from(list(DeviceOrder))
+)
+def test_kept_verdicts_are_those_of_a_plugin_made_anew(seed: int, order: DeviceOrder) -> None:
     """After changes of nodes, slices, classes and claims, both answer the same."""
     rng = random.Random(seed)
     world = changing_cluster.ChangingCluster(rng)
-    keeping = _make_plugin(world)
+    keeping = _make_plugin(world, order)
     for _ in range(CHANGES):
         for kept, anew in zip(
-            _describe(world, keeping), _describe(world, _make_plugin(world)), strict=True
+            _describe(world, keeping), _describe(world, _make_plugin(world, order)), strict=True
         ):
             assert anew in (kept, TIMED_OUT)  # what is kept needs no time
         for _ in range(rng.choice((1, 1, 3))):
