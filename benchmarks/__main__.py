@@ -28,6 +28,10 @@ COMMANDS = {
     "page": ("page.measuring", "costs of the page in a browser"),
     "page-readers": ("page.readers", "CPU time of `run` with and without open pages"),
     "page-stream": ("page.stream", "memory of a browser that follows `run`"),
+    "partitions": (
+        "partitions.packing",
+        "shares of partitionable GPUs that pods get, under several profiles",
+    ),
     "plan": ("commands.planning", "duration of `plan` on a dump"),
     "plot": ("records.plot", "plot of a results file, as SVG"),
     "policies": (
