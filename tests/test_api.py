@@ -15,7 +15,7 @@ from policysched.framework import interface
 PAGE = (pathlib.Path(__file__).resolve().parents[1] / "docs" / "plugins.md").read_text("utf-8")
 _OPTIONAL = {
     *("AtOnceScorePlugin", "ComparingPlugin", "KeyedPlugin", "RowFilterPlugin"),
-    *("RowScorePlugin", "ScopedPlugin", "SharingPlugin"),
+    *("PartlyKeptScorePlugin", "RowScorePlugin", "ScopedPlugin", "SharingPlugin"),
 }
 """Protocols of methods that spare questions: plugins of others do without."""
 
