@@ -113,8 +113,9 @@ check-format:
 check-lint:
 	$(BIN)/ruff check .
 
+# What was checked is kept for all checkouts, beside the built components: it takes a minute.
 check-types:
-	$(BIN)/mypy
+	$(BIN)/mypy --cache-dir=$(or $(POLICYSCHED_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/policysched)/mypy
 
 check-imports:
 	$(BIN)/lint-imports

@@ -222,6 +222,7 @@ def _expect(
     }
 
 
+@hypothesis.settings(max_examples=10)
 @hypothesis.given(seed=strategies.integers(0, 2**32))
 def test_numbers_are_those_of_the_reference(seed: int) -> None:
     """After changes of nodes, slices, classes and claims, all numbers of all nodes are right.
