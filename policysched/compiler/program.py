@@ -60,7 +60,7 @@ class _Bound(NamedTuple):
     code: _Code
     constants: columns.FloatArray
     input_count: int
-    others: Sequence[_RowNumbers]
+    row_numbers: Sequence[_RowNumbers]
 
 
 class Program:
@@ -83,8 +83,8 @@ class Program:
         self._pod_constants = tuple(draft.pod_constants)
         self._amounts = tuple(draft.amounts)
         self._devices = tuple(number for _, number in draft.device_numbers)
-        others = (*draft.counts, *draft.device_numbers)
-        self._others = tuple(instruction for instruction, _ in others)
+        read = (*draft.counts, *draft.device_numbers)
+        self._row_number_places = tuple(instruction for instruction, _ in read)
         self._samples = tuple(draft.samples)
         self._age_input = draft.age_bounds[0][0] if draft.age_bounds else None
         self._ages_seconds = tuple({seconds for _, seconds in draft.age_bounds})
@@ -108,8 +108,8 @@ class Program:
             bound = self._bind(shape, snap, state)
             state.write(self._key, bound)
         rows = nodes.row_numbers
-        if bound.others:
-            values = self._add_others(bound, snap, rows)
+        if bound.row_numbers:
+            values = self._add_row_numbers(bound, snap, rows)
             return self._run(bound, rows, np.arange(len(rows)), values)
         return self._run(bound, rows, rows, self._table.values)
 
@@ -123,8 +123,8 @@ class Program:
         self._refresh(snap, state)
         counts = [each.count_what_if(shape, snap) for each in self.counted]
         bound = self._bind(shape, snap, state)
-        others = (*counts, *bound.others[len(counts) :])
-        state.write(self._key, bound._replace(others=others))
+        row_numbers = (*counts, *bound.row_numbers[len(counts) :])
+        state.write(self._key, bound._replace(row_numbers=row_numbers))
 
     def run_elsewhere(
         self, nodes: snapshot.NodeView, shape: pod_shape.PodShape
@@ -154,13 +154,13 @@ class Program:
         if self._valid_until is not None:
             state.expire_at(self._valid_until)
 
-    def _add_others(
+    def _add_row_numbers(
         self, bound: _Bound, snap: snapshot.Snapshot, rows: npt.NDArray[np.intp]
     ) -> columns.FloatArray:
-        """Return float64 (J + K, n): the J inputs of the table and the K others for `rows`."""
-        values = np.empty((bound.input_count + len(bound.others), len(rows)))
+        """Return float64 (J + K, n): the J inputs of the table and the K row numbers for `rows`."""
+        values = np.empty((bound.input_count + len(bound.row_numbers), len(rows)))
         values[: bound.input_count] = self._table.values[: bound.input_count, rows]
-        for place, numbers in enumerate(bound.others, bound.input_count):
+        for place, numbers in enumerate(bound.row_numbers, bound.input_count):
             values[place] = numbers.compute(snap, rows)
         return values
 
@@ -204,14 +204,14 @@ class Program:
         for place, constant in self._pod_constants:
             constants[place] = constant(shape, snap)
         input_count = len(self._table.inputs)
-        for place, instruction in enumerate(self._others, input_count):
+        for place, instruction in enumerate(self._row_number_places, input_count):
             code[instruction, 2] = place
-        others = (
+        row_numbers = (
             *(each.count_live(shape) for each in self.counted),
             *(each.bind(state) for each in self._devices),
         )
         return _Bound(
-            nodes, len(nodes.resources), self.version, code, constants, input_count, others
+            nodes, len(nodes.resources), self.version, code, constants, input_count, row_numbers
         )
 
 
