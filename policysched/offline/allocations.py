@@ -76,6 +76,5 @@ def _find_devices(
         node = cache.nodes.nodes[rows[place]]
         if node is not None:
             devices = pools.sets[number].list_devices()
-            selected = selectors.iterate_selected(provider, node, devices)
-            found.update(each.id for each in selected)
+            found.update(each.id for each in devices if selectors.selects(provider, node, each))
     return found

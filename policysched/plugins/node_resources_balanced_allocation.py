@@ -100,9 +100,7 @@ class NodeResourcesBalancedAllocation:
     def _select_devices(
         self, shape: pod_shape.PodShape, snap: snapshot.Snapshot
     ) -> scored_devices.ProvidedDevices | None:
-        amounts = shape.requests.amounts
-        requested = (r for r in self._resources if r not in _NATIVE and amounts.get(r, 0))
-        return self._devices.select_provided(snap, requested)
+        return self._devices.select_provided(snap, self._resources, shape.requests.amounts)
 
 
 if TYPE_CHECKING:

@@ -245,9 +245,8 @@ class NodeResourcesFit:
     def _select_devices(
         self, shape: pod_shape.PodShape, snap: snapshot.Snapshot
     ) -> scored_devices.ProvidedDevices | None:
-        scored = shape.requests.scored
-        requested = (r for r, _ in self._resources if r not in _NATIVE and scored.get(r, 0))
-        return self._devices.select_provided(snap, requested)
+        names = (name for name, _ in self._resources)
+        return self._devices.select_provided(snap, names, shape.requests.scored)
 
     # --- events ----------------------------------------------------------------------------------
 

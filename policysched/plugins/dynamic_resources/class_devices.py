@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from policysched.cluster.devices import allocated_devices, cluster_devices, node_pools
+from policysched.cluster.devices import (
+    allocated_devices,
+    cluster_devices,
+    node_pools,
+    node_selection,
+)
 from policysched.cluster.devices.slice_devices import SliceDevice
 from policysched.cluster.objects import device_objects, objects
 from policysched.plugins.dynamic_resources import (
-    device_requests,
     device_taints,
     devices_in_use,
+    requested_capacity,
 )
-from policysched.plugins.dynamic_resources.allocation_errors import AllocationError
 from policysched.plugins.shared import selector_cache
 
 
@@ -30,23 +34,17 @@ class ClassDevices:
         selectors: selector_cache.SelectorCache,
     ) -> None:
         """Count devices of the class `class_name` among `devices`."""
-        self._devices = devices
+        self._class = devices.classes.get(class_name)
+        self._allocated = devices.allocated
         self._selectors = selectors
-        ask = device_objects.ExactDeviceRequest(device_class_name=class_name)
-        self._ask = ask
-        self._request = device_objects.DeviceRequest(name="device", exactly=ask)
 
     def count(self, node: objects.Node, pools: node_pools.PoolSet) -> float:
         """Return the number of devices that the node can use, in use or not."""
-        in_use = devices_in_use.DevicesInUse(self._devices.allocated, pools.pools)
-        alternative = self._make_alternative(node, pools, in_use)
-        if alternative is None:
-            return 0.0
-        return float(sum(_is_selected(alternative, each) for each in pools.list_devices()))
+        return float(sum(self._is_selected(node, each) for each in pools.list_devices()))
 
     def count_free(self, node: objects.Node, pools: node_pools.PoolSet) -> float:
         """Return the number of devices that are free."""
-        return float(len(list(self._iterate_free(node, pools, self._devices.allocated))))
+        return float(len(list(self._iterate_free(node, pools, self._allocated))))
 
     def count_taken(
         self,
@@ -55,9 +53,8 @@ class ClassDevices:
         allocations: Sequence[device_objects.AllocationResult],
     ) -> float:
         """Return the number of devices that are free, but not beside `allocations`."""
-        allocated = self._devices.allocated
-        before = self._iterate_free(node, pools, allocated)
-        supposed = allocated_devices.SupposedDevices(allocated, allocations)
+        before = self._iterate_free(node, pools, self._allocated)
+        supposed = allocated_devices.SupposedDevices(self._allocated, allocations)
         return float(len(set(before).difference(self._iterate_free(node, pools, supposed))))
 
     def _iterate_free(
@@ -67,40 +64,27 @@ class ClassDevices:
         allocated: allocated_devices.DeviceUses,
     ) -> Iterator[SliceDevice]:
         in_use = devices_in_use.DevicesInUse(allocated, pools.pools)
-        alternative = self._make_alternative(node, pools, in_use)
-        if alternative is None:
-            return
         for device in pools.list_devices():
             if (
                 not in_use.is_in_use(device.id)
-                and _is_selected(alternative, device)
-                and alternative.has_capacity(device)
+                and self._is_selected(node, device)
+                and _has_capacity(in_use, device)
                 and in_use.has_counters(device)
                 and device_taints.tolerates_taints(device.device.taints, ())
             ):
                 yield device
 
-    def _make_alternative(
-        self,
-        node: objects.Node,
-        pools: node_pools.PoolSet,
-        in_use: devices_in_use.DevicesInUse,
-    ) -> device_requests.Alternative | None:
-        situation = device_requests.Situation(
-            node, pools.pools, self._devices.classes, self._selectors, in_use
-        )
+    def _is_selected(self, node: objects.Node, device: SliceDevice) -> bool:
+        """Return whether the class selects a device; it does not if a selector fails."""
+        if self._class is None:
+            return False
         try:
-            return device_requests.Alternative(_NO_CLAIM, self._request, self._ask, situation)
-        except AllocationError:
-            return None
+            return self._selectors.selects(self._class, node, device)
+        except (selector_cache.SelectorError, node_selection.NodeSelectionError):
+            return False
 
 
-_NO_CLAIM = device_objects.ResourceClaim(objects.ObjectMeta())
-
-
-def _is_selected(alternative: device_requests.Alternative, device: SliceDevice) -> bool:
-    """Return whether the class selects a device; it does not if a selector fails."""
-    try:
-        return alternative.selects(device)
-    except AllocationError:
-        return False
+def _has_capacity(in_use: devices_in_use.DevicesInUse, device: SliceDevice) -> bool:
+    """Return whether a request without amounts gets enough of each capacity of a device."""
+    needs = requested_capacity.compute_amounts({}, device.capacity)
+    return needs is not None and in_use.has_capacity(device, needs)

@@ -30,14 +30,18 @@ class ScoredDevices:
         self._find_devices = functools.cache(lambda name: _ResourceDevices(name, selectors))
 
     def select_provided(
-        self, snap: snapshot.Snapshot, resources: Iterable[str]
+        self, snap: snapshot.Snapshot, resources: Iterable[str], requested: Mapping[str, int]
     ) -> ProvidedDevices | None:
         """Return the devices for those of `resources` that classes provide; None if none is.
 
-        `resources` are not native.
+        Only resources count of which a pod has `requested` an amount.
         """
         find_class = snap.devices.classes.find_class_of_resource
-        found = {name: self._find_devices(name) for name in resources if find_class(name)}
+        found = {
+            name: self._find_devices(name)
+            for name in resources
+            if requested.get(name, 0) and find_class(name)
+        }
         return ProvidedDevices(found, snap.nodes.allocatable.shape[1]) if found else None
 
 
@@ -130,6 +134,6 @@ class _ResourceDevices:
             return []
         try:
             published = pools.list_published_devices()
-            return list(self._selectors.iterate_selected(provider, node, published))
+            return [each for each in published if self._selectors.selects(provider, node, each)]
         except (selector_cache.SelectorError, node_selection.NodeSelectionError):
             return []

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import functools
 import weakref
-from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from policysched.cel import device as device_variables
@@ -58,26 +57,21 @@ class SelectorCache:
             raise SelectorError(verdict.text)
         return verdict
 
-    def iterate_selected(
-        self,
-        device_class: device_objects.DeviceClass,
-        node: objects.Node,
-        devices: Iterable[SliceDevice],
-    ) -> Iterator[SliceDevice]:
-        """Yield those of some devices on a node that a class selects.
+    def selects(
+        self, device_class: device_objects.DeviceClass, node: objects.Node, device: SliceDevice
+    ) -> bool:
+        """Return whether a class selects a device that the node can use.
 
         Raises:
             SelectorError: a selector of the class has no answer.
             NodeSelectionError: a node selector cannot be parsed.
         """
-        for device in devices:
-            is_usable = device.own_nodes is None or device.own_nodes.matches(node)
-            if is_usable and all(
-                self.matches(each.cel.expression, device)
-                for each in device_class.spec.selectors
-                if each.cel is not None
-            ):
-                yield device
+        is_usable = device.own_nodes is None or device.own_nodes.matches(node)
+        return is_usable and all(
+            self.matches(each.cel.expression, device)
+            for each in device_class.spec.selectors
+            if each.cel is not None
+        )
 
     def _compile(self, expression: str) -> _Answers:
         from policysched.cel import selector  # noqa: PLC0415 - most processes compile none
