@@ -52,18 +52,32 @@ def make_class() -> Object:
     }
 
 
-def make_claim(pod_name: str, count: int) -> Object:
-    """Return the ResourceClaim of a pod, which has its name."""
-    request = {"name": "gpu", "exactly": {"deviceClassName": CLASS_NAME, "count": count}}
+def make_claim(name: str, count: int) -> Object:
+    """Return a ResourceClaim for a number of devices."""
+    return {**_make_header("ResourceClaim", name), "spec": _make_claim_spec(count)}
+
+
+def make_claim_template(name: str, count: int) -> Object:
+    """Return a template of claims for a number of devices."""
     return {
-        **_make_header("ResourceClaim", pod_name),
-        "spec": {"devices": {"requests": [request]}},
+        **_make_header("ResourceClaimTemplate", name),
+        "spec": {"spec": _make_claim_spec(count)},
     }
 
 
-def make_claim_spec(pod_name: str) -> Object:
-    """Return the part of a pod's spec that names its claim."""
-    return {"resourceClaims": [{"name": "gpu", "resourceClaimName": pod_name}]}
+def name_claim(name: str) -> Object:
+    """Return the part of a pod's spec that names a claim."""
+    return {"resourceClaims": [{"name": "gpu", "resourceClaimName": name}]}
+
+
+def name_claim_template(name: str) -> Object:
+    """Return the part of a pod's spec that names a template of claims."""
+    return {"resourceClaims": [{"name": "gpu", "resourceClaimTemplateName": name}]}
+
+
+def _make_claim_spec(count: int) -> Object:
+    request = {"name": "gpu", "exactly": {"deviceClassName": CLASS_NAME, "count": count}}
+    return {"devices": {"requests": [request]}}
 
 
 def _make_slice(

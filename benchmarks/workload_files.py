@@ -70,6 +70,8 @@ class PodKind(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         spec: further fields of the spec; values may be `$app`.
         fits: whether any node can run them.
         devices: number of devices in a claim of each pod; 0 for no claim.
+        claim: `named` for a claim that exists before its pod, `templated` for one that the resource
+            claim controller makes from a template.
     """
 
     name: str
@@ -80,6 +82,7 @@ class PodKind(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     spec: Object = {}
     fits: bool = True
     devices: Annotated[int, msgspec.Meta(ge=0, le=workload_devices.MOST_CLAIMED)] = 0
+    claim: Literal["named", "templated"] = "named"
 
     def __post_init__(self) -> None:
         """Reject invalid quantities."""
@@ -163,8 +166,16 @@ class Workload(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return list(_make_pods(self.pod_kinds, count, scheduler_name))
 
     def claims(self, count: int) -> list[Object]:
-        """Return the claims of `count` pods."""
+        """Return the claims that `count` pods name."""
         return list(_make_claims(self.pod_kinds, count))
+
+    def claim_templates(self) -> list[Object]:
+        """Return the templates of claims that pods name, one for each kind of pods."""
+        return [
+            workload_devices.make_claim_template(kind.name, kind.devices)
+            for kind in self.pod_kinds
+            if kind.devices and kind.claim == "templated"
+        ]
 
     def slices(self, nodes: int) -> list[Object]:
         """Return the ResourceSlices of a number of nodes."""
@@ -279,7 +290,7 @@ def _make_pods(kinds: Sequence[PodKind], count: int, scheduler_name: str) -> Ite
 
 def _make_claims(kinds: Sequence[PodKind], count: int) -> Iterator[Object]:
     for kind, number in _number(kinds, count):
-        if kind.devices:
+        if kind.devices and kind.claim == "named":
             yield workload_devices.make_claim(f"{kind.name}-{number}", kind.devices)
 
 
@@ -293,14 +304,21 @@ def _number(kinds: Sequence[PodKind], count: int) -> Iterator[tuple[PodKind, int
 
 def _make_pod(kind: PodKind, number: int, scheduler_name: str) -> Object:
     app, name = f"{kind.name}-{number % kind.apps}", f"{kind.name}-{number}"
-    claimed = workload_devices.make_claim_spec(name) if kind.devices else {}
     return manifests.pod(
         name,
         scheduler_name=scheduler_name,
         requests=kind.requests,
         labels=_fill_in(kind.labels, app),
-        spec=_fill_in(kind.spec, app) | claimed,
+        spec=_fill_in(kind.spec, app) | _name_claim(kind, name),
     )
+
+
+def _name_claim(kind: PodKind, pod_name: str) -> Object:
+    if not kind.devices:
+        return {}
+    if kind.claim == "templated":
+        return workload_devices.name_claim_template(kind.name)
+    return workload_devices.name_claim(pod_name)
 
 
 def _deal_value(key: str, values: Sequence[str] | int, number: int) -> str:

@@ -13,7 +13,14 @@ from benchmarks.comparison import estimates, plans, schedulers, turns
 from benchmarks.process import profiles
 from benchmarks.records import measurements, results
 from benchmarks.running import metric_server
-from tests.realcluster import api_client, components, control_plane, process, watching
+from tests.realcluster import (
+    api_client,
+    components,
+    control_plane,
+    controller_manager,
+    process,
+    watching,
+)
 
 _PRIORITY_CLASSES = "/apis/scheduling.k8s.io/v1/priorityclasses"
 _HIGH = {"metadata": {"name": "benchmark-high"}, "value": 10}
@@ -131,7 +138,23 @@ def start_scene(case: measurements.Case, folder: pathlib.Path) -> Iterator[turns
             api = workload_devices.API
             plane.client.create(f"{api}/deviceclasses", workload_devices.make_class())
             plane.client.create_many(f"{api}/resourceslices", workload.slices(case.nodes))
-        yield turns.Scene(plane, case, workload)
+        with _run_claim_controller(plane, workload, folder):
+            yield turns.Scene(plane, case, workload)
+
+
+@contextlib.contextmanager
+def _run_claim_controller(
+    plane: control_plane.ControlPlane, workload: workload_files.Workload, folder: pathlib.Path
+) -> Iterator[None]:
+    """Run the controller that makes claims from templates, if the workload has templates."""
+    templates = workload.claim_templates()
+    if not templates:
+        yield
+        return
+    plane.client.create_many(turns.CLAIM_TEMPLATES, templates)
+    flags = ("--controllers=resourceclaim-controller",)
+    with controller_manager.ControllerManager(plane, folder / "claim-controller", flags=flags):
+        yield
 
 
 def _format_line(run: measurements.Measurement) -> str:

@@ -30,6 +30,8 @@ _PODS = f"/api/v1/namespaces/{workloads.NAMESPACE}/pods"
 _INITIAL_PODS = f"/api/v1/namespaces/{workloads.INITIAL_NAMESPACE}/pods"
 _EVENTS = f"/apis/events.k8s.io/v1/namespaces/{workloads.NAMESPACE}/events"
 _CLAIMS = f"{workload_devices.API}/namespaces/{workloads.NAMESPACE}/resourceclaims"
+CLAIM_TEMPLATES = f"{_CLAIMS[:-1]}templates"
+"""The path of the templates of claims of the measured pods."""
 _SCHEDULED = {"fieldSelector": "reason=Scheduled"}
 _PROBE = "probe"
 
@@ -67,12 +69,13 @@ class Scene:
             _delete_all(self.client, f"/api/v1/namespaces/{namespace}/events")
 
     def _delete_claims(self) -> None:
-        """Delete the claims; there is no controller that removes their finalizers."""
+        """Delete the claims, and remove their finalizers if no controller does."""
         if self.workload.devices is None:
             return
-        for claim in self.client.items(_CLAIMS):
-            path = f"{_CLAIMS}/{claim['metadata']['name']}"
-            self.client.patch(path, {"metadata": {"finalizers": None}})
+        if not self.workload.claim_templates():
+            for claim in self.client.items(_CLAIMS):
+                path = f"{_CLAIMS}/{claim['metadata']['name']}"
+                self.client.patch(path, {"metadata": {"finalizers": None}})
         _delete_all(self.client, _CLAIMS)
 
 
@@ -125,6 +128,7 @@ class Turn:
         self._client.create_many(_CLAIMS, self._scene.workload.claims(self._scene.case.pods))
         if not self._scene.case.arrivals_per_second:
             self._client.create_pods(workloads.NAMESPACE, self._pods)
+            self._wait_for_claims()
         with (
             watching.Watch(
                 self._client, _PODS, query=watching.BOUND_PODS, on_first=self._begin
@@ -161,6 +165,16 @@ class Turn:
             self._times.ended = time.time()
             self._note_usage()
             self._peak_memory_mib = process_usage.peak_memory_mib(self._scheduler.pid)
+
+    def _wait_for_claims(self) -> None:
+        """Wait until the resource claim controller has made the claims of the pods."""
+        if not self._scene.workload.claim_templates():
+            return
+        limit = time.monotonic() + _STALL_LIMIT_SECONDS
+        while not all(map(_has_claims, self._client.pods(workloads.NAMESPACE))):
+            if time.monotonic() > limit:
+                raise BenchmarkError("the resource claim controller has not made all claims")
+            time.sleep(_POLL_SECONDS)
 
     def _begin(self) -> None:
         if not self._times.usage:
@@ -264,6 +278,17 @@ class Turn:
             ).timestamp()
             for event in self._client.items(_EVENTS, **_SCHEDULED)
         }
+
+
+def _has_claims(pod: Mapping[str, Any]) -> bool:
+    """Return whether a pod has the claims that it needs from templates."""
+    needed = [
+        claim["name"]
+        for claim in pod["spec"].get("resourceClaims") or []
+        if "resourceClaimTemplateName" in claim
+    ]
+    made = [claim["name"] for claim in pod["status"].get("resourceClaimStatuses") or []]
+    return set(needed) <= set(made)
 
 
 def _list_pending(cluster: cluster_state.Cluster) -> list[str]:
