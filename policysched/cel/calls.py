@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, Final
+from collections.abc import Sequence
+from typing import Final
 
 from policysched.cel.constant_checks import PATTERN_FUNCTIONS
-from policysched.cel.constants import Constant, read_constants
 from policysched.cel.failures import (
     AbortedError,
     CompilationError,
@@ -17,17 +16,16 @@ from policysched.cel.functions.conversions import CONVERSIONS
 from policysched.cel.functions.times import Duration, Timestamp
 from policysched.cel.meter import Meter
 from policysched.cel.overloads import OVERLOADS, Overload
+from policysched.cel.plans import Constant, Evaluate, Frame, read_constants
 from policysched.cel.static_types import Type
 from policysched.cel.syntax_tree import FunctionCall
 from policysched.cel.values import Map, Uint, Value, find_classes, get_type_name
-
-_Evaluate = Callable[[list[Any]], Value]
 
 _FOLDED: Final = frozenset({"quantity", "semver", "ip", "cidr", "url"})
 """Functions of constants that are called once, when the expression is compiled."""
 
 
-def plan_function(node: FunctionCall, arguments: Sequence[_Evaluate]) -> _Evaluate:
+def plan_function(node: FunctionCall, arguments: Sequence[Evaluate]) -> Evaluate:
     """Return the function of a frame for a call, whose arguments are planned already.
 
     Raises:
@@ -49,7 +47,7 @@ def plan_function(node: FunctionCall, arguments: Sequence[_Evaluate]) -> _Evalua
     return Constant(value) if node.function in CONVERSIONS else lambda _frame: value
 
 
-def _plan_dispatch(node: FunctionCall, arguments: Sequence[_Evaluate]) -> _Evaluate:
+def _plan_dispatch(node: FunctionCall, arguments: Sequence[Evaluate]) -> Evaluate:
     overloads = list(node.overloads)
     if len(overloads) > 1:
         overloads = [
@@ -60,7 +58,7 @@ def _plan_dispatch(node: FunctionCall, arguments: Sequence[_Evaluate]) -> _Evalu
     if len(candidates) == 1 and len(arguments) == 2 and candidates[0].takes_all:  # noqa: PLR2004 - a binary operator
         return _plan_binary(overloads[0], *arguments)
 
-    def call(frame: list[Any]) -> Value:
+    def call(frame: Frame) -> Value:
         values = [argument(frame) for argument in arguments]
         for candidate in candidates:
             if candidate.takes(values):
@@ -70,7 +68,7 @@ def _plan_dispatch(node: FunctionCall, arguments: Sequence[_Evaluate]) -> _Evalu
     return call
 
 
-def _plan_binary(overload: Overload, left: _Evaluate, right: _Evaluate) -> _Evaluate:
+def _plan_binary(overload: Overload, left: Evaluate, right: Evaluate) -> Evaluate:
     """Return the call of `==` and other operators that take values of all types."""
     implementation = overload.implementation
     if overload.is_metered:

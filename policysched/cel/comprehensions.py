@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from policysched.cel import lookup
 from policysched.cel.failures import EvaluationError, make_overload_error
 from policysched.cel.meter import Meter
+from policysched.cel.plans import Evaluate, Frame
 from policysched.cel.syntax_tree import Comprehension
 from policysched.cel.values import Map, Value, get_type_name
 
-_Frame: TypeAlias = list[Any]
-_Evaluate: TypeAlias = Callable[[_Frame], Value]
-_Visit: TypeAlias = Callable[[_Frame], Iterable[Value]]
+_Visit: TypeAlias = Callable[[Frame], Iterable[Value]]
 """Puts each item into the slots, and returns the first variable's value for it."""
 
 
 def plan_comprehension(
-    node: Comprehension, items: _Evaluate, condition: _Evaluate | None, result: _Evaluate | None
-) -> _Evaluate:
+    node: Comprehension, items: Evaluate, condition: Evaluate | None, result: Evaluate | None
+) -> Evaluate:
     """Return the function for a loop, whose parts are planned already."""
     visit = _plan_visit(node, items)
     if node.macro in {"all", "exists"}:
@@ -34,17 +33,17 @@ def plan_comprehension(
     return _plan_map(select, result)
 
 
-def _accept(_frame: _Frame) -> bool:
+def _accept(_frame: Frame) -> bool:
     return True
 
 
-def _plan_visit(node: Comprehension, items: _Evaluate) -> _Visit:
+def _plan_visit(node: Comprehension, items: Evaluate) -> _Visit:
     cost = _count_nodes(node)
     if len(node.slots) == 1:
         return _plan_single_visit(items, node.slots[0], cost)
     first, second = node.slots
 
-    def visit(frame: _Frame) -> Iterable[Value]:
+    def visit(frame: Frame) -> Iterable[Value]:
         meter: Meter = frame[0]
         for key, value in _list_pairs(items(frame)):
             meter.charge(cost)
@@ -54,8 +53,8 @@ def _plan_visit(node: Comprehension, items: _Evaluate) -> _Visit:
     return visit
 
 
-def _plan_single_visit(items: _Evaluate, slot: int, cost: int) -> _Visit:
-    def visit(frame: _Frame) -> Iterable[Value]:
+def _plan_single_visit(items: Evaluate, slot: int, cost: int) -> _Visit:
+    def visit(frame: Frame) -> Iterable[Value]:
         meter: Meter = frame[0]
         for item in _list_items(items(frame)):
             meter.charge(cost)
@@ -91,17 +90,17 @@ def _list_pairs(value: Value) -> Iterable[tuple[Value, Value]]:
     raise EvaluationError(f"got '{get_type_name(value)}', expected iterable type")
 
 
-def _is_accepted(condition: _Evaluate, frame: _Frame) -> bool:
+def _is_accepted(condition: Evaluate, frame: Frame) -> bool:
     value = condition(frame)
     if type(value) is not bool:
         raise make_overload_error()
     return value
 
 
-def _plan_quantifier(visit: _Visit, condition: _Evaluate, *, decisive: bool) -> _Evaluate:
+def _plan_quantifier(visit: _Visit, condition: Evaluate, *, decisive: bool) -> Evaluate:
     """Plan `all` and `exists`: a failure counts only if no other item decides."""
 
-    def decide(frame: _Frame) -> bool:
+    def decide(frame: Frame) -> bool:
         failure: EvaluationError | None = None
         for _ in visit(frame):
             try:
@@ -120,7 +119,7 @@ def _plan_quantifier(visit: _Visit, condition: _Evaluate, *, decisive: bool) -> 
     return decide
 
 
-def _plan_selection(visit: _Visit, condition: _Evaluate | None) -> _Visit:
+def _plan_selection(visit: _Visit, condition: Evaluate | None) -> _Visit:
     """Plan the loop over the items that a condition accepts.
 
     As in cel-go, the last failure of the condition counts, after all items, and nothing is computed
@@ -129,7 +128,7 @@ def _plan_selection(visit: _Visit, condition: _Evaluate | None) -> _Visit:
     if condition is None:
         return visit
 
-    def select(frame: _Frame) -> Iterable[Value]:
+    def select(frame: Frame) -> Iterable[Value]:
         failure: EvaluationError | None = None
         for item in visit(frame):
             try:
@@ -145,23 +144,23 @@ def _plan_selection(visit: _Visit, condition: _Evaluate | None) -> _Visit:
     return select
 
 
-def _plan_exists_one(select: _Visit) -> _Evaluate:
+def _plan_exists_one(select: _Visit) -> Evaluate:
     return lambda frame: sum(1 for _ in select(frame)) == 1
 
 
-def _plan_map(select: _Visit, result: _Evaluate | None) -> _Evaluate:
+def _plan_map(select: _Visit, result: Evaluate | None) -> Evaluate:
     """Plan `map`, `filter` and `transformList`."""
     if result is None:
         return lambda frame: list(select(frame))
     return lambda frame: [result(frame) for _ in select(frame)]
 
 
-def _plan_transform_map(select: _Visit, result: _Evaluate) -> _Evaluate:
+def _plan_transform_map(select: _Visit, result: Evaluate) -> Evaluate:
     return lambda frame: Map.from_pairs([(key, result(frame)) for key in select(frame)])
 
 
-def _plan_transform_entries(select: _Visit, result: _Evaluate) -> _Evaluate:
-    def run(frame: _Frame) -> Map:
+def _plan_transform_entries(select: _Visit, result: Evaluate) -> Evaluate:
+    def run(frame: Frame) -> Map:
         entries: list[tuple[Value, Value]] = []
         for _ in select(frame):
             entries += _read_entries(result(frame))

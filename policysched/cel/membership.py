@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Final
+from typing import Final
 
+from policysched.cel.plans import Evaluate
 from policysched.cel.values import Map, Uint, Value
 
 _CONSTANTS: Final = frozenset({bool, int, Uint, float, str})
 
 
-def plan_constant_membership(
-    value: Callable[[list[Any]], Value], items: list[Value]
-) -> Callable[[list[Any]], bool] | None:
+def plan_constant_membership(value: Evaluate, items: list[Value]) -> Evaluate | None:
     """Return the function of a frame for `value in items`; None if an item is no simple value."""
     if not all(type(each) in _CONSTANTS for each in items):
         return None

@@ -1,21 +1,20 @@
 """Turn a checked tree into closures.
 
-Each node becomes a function of a frame, which is a list: the meter, the device, and a slot for each
-variable. No source text is made, so nothing of a claim can become code. Operators of collections
-and variables are here; `comprehensions` has the loops.
+Each node becomes a function of a frame (`plans`). No source text is made, so nothing of a claim can
+become code. Operators of collections and variables are here; `comprehensions` has the loops.
 """
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 from policysched.cel import comprehensions, lookup
 from policysched.cel.calls import plan_function
-from policysched.cel.constants import Constant, read_constants
 from policysched.cel.failures import EvaluationError, make_overload_error
 from policysched.cel.membership import plan_constant_membership
+from policysched.cel.plans import Constant, Evaluate, Frame, read_constants
 from policysched.cel.syntax_tree import (
     Bind,
     CelNode,
@@ -32,9 +31,6 @@ from policysched.cel.syntax_tree import (
     Select,
 )
 from policysched.cel.values import NO_VALUE, Map, Optional, TypeValue, Value
-
-Frame: TypeAlias = list[Any]
-Evaluate: TypeAlias = Callable[[Frame], Value]
 
 
 def plan(node: CelNode) -> Evaluate:

@@ -12,7 +12,8 @@ from policysched.cel.checker import FIRST_FREE_SLOT, check
 from policysched.cel.failures import AbortedError, EvaluationError
 from policysched.cel.meter import MAX_UNITS, Meter
 from policysched.cel.parser import parse
-from policysched.cel.planner import Evaluate, plan
+from policysched.cel.planner import plan
+from policysched.cel.plans import Evaluate
 from policysched.cel.values import Map, get_type_name
 
 

@@ -133,10 +133,9 @@ def _parse_bracketed_host(host: str) -> str:
     if not host.startswith("[") or "[" in name or not bracket or _PORT.fullmatch(port) is None:
         raise _fail("invalid IP-literal")
     try:
-        address = ipaddress.IPv6Address(name.replace("%25", "%", 1))
+        ipaddress.IPv6Address(name.replace("%25", "%", 1))
     except ValueError:
         raise _fail("invalid host") from None
-    del address
     return f"[{name.replace('%25', '%', 1)}]{port}"
 
 

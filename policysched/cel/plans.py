@@ -1,12 +1,18 @@
-"""Planned nodes whose value is known when the expression is compiled."""
+"""Plans of nodes: functions of a frame.
+
+A frame is a list: the meter, the device, and a slot for each variable.
+"""
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from policysched.cel.values import Value
+
+Frame: TypeAlias = list[Any]
+Evaluate: TypeAlias = Callable[[Frame], Value]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -15,12 +21,12 @@ class Constant:
 
     value: Value
 
-    def __call__(self, _frame: list[Any]) -> Value:
+    def __call__(self, _frame: Frame) -> Value:
         """Return the value."""
         return self.value
 
 
-def read_constants(plans: Sequence[Callable[[list[Any]], Value]]) -> list[Value] | None:
+def read_constants(plans: Sequence[Evaluate]) -> list[Value] | None:
     """Return the values, or None if one is not constant."""
     constants = [each.value for each in plans if isinstance(each, Constant)]
     return constants if len(constants) == len(plans) else None
