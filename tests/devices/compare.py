@@ -12,11 +12,11 @@ import msgspec
 
 from policysched.cluster.devices import cluster_devices, node_selection, pools
 from policysched.cluster.objects import device_objects, objects
-from policysched.plugins.dynamic_resources import (
+from policysched.plugins.dynamic_resources.allocation import (
     allocation_errors,
     allocator,
 )
-from policysched.plugins.dynamic_resources.device_order import DeviceOrder
+from policysched.plugins.dynamic_resources.allocation.device_order import DeviceOrder
 from policysched.plugins.shared import selector_cache
 from tests import line_process
 from tests.devices import generate

@@ -15,17 +15,16 @@ from policysched.cluster.columns import columns
 from policysched.cluster.devices import node_pools
 from policysched.cluster.devices.slice_devices import DeviceId
 from policysched.cluster.objects import objects
-from policysched.compiler.devices import pod_devices
+from policysched.compiler.devices import class_devices, pod_devices
 from policysched.framework import cycle_state
 from policysched.lang.checked import checked_expr
 from policysched.plugins import names
 from policysched.plugins.dynamic_resources import (
     allocation_verdicts,
     claim_search,
-    class_devices,
     device_cycle,
 )
-from policysched.plugins.dynamic_resources.allocation_errors import (
+from policysched.plugins.dynamic_resources.allocation.allocation_errors import (
     AllocationError,
     InvalidPoolsError,
 )

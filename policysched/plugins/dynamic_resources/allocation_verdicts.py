@@ -18,10 +18,8 @@ import numpy.typing as npt
 
 from policysched.cluster.devices import cluster_devices, node_pools
 from policysched.cluster.objects import objects
-from policysched.plugins.dynamic_resources import (
-    allocation_errors,
-    claim_search,
-)
+from policysched.plugins.dynamic_resources import claim_search
+from policysched.plugins.dynamic_resources.allocation import allocation_errors
 from policysched.plugins.shared import outdated_sets
 
 MAX_KINDS: Final = 256

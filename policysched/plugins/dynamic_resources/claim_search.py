@@ -11,7 +11,7 @@ import msgspec
 from policysched import clock as clocks
 from policysched.cluster.devices import cluster_devices, node_pools
 from policysched.cluster.objects import device_objects, objects
-from policysched.plugins.dynamic_resources import (
+from policysched.plugins.dynamic_resources.allocation import (
     allocation_errors,
     allocator,
     device_order,

@@ -9,7 +9,6 @@ from policysched.cluster.objects import device_objects, objects
 from policysched.plugins.dynamic_resources import (
     claim_availability,
     claim_variants,
-    extended_resources,
 )
 
 
@@ -52,8 +51,3 @@ class DeviceCycle:
     def is_for_extended_resources(self, i: int) -> bool:
         """Return whether claim `i` is the one for extended resources."""
         return self.extended is not None and i == len(self.claims) - 1
-
-
-def is_in_memory(claim: device_objects.ResourceClaim) -> bool:
-    """Return whether the API server does not know the claim."""
-    return claim.metadata.name == extended_resources.IN_MEMORY_NAME

@@ -14,12 +14,12 @@ from typing import Final
 from policysched.cluster.devices import cluster_devices, node_selection, pools
 from policysched.cluster.devices.slice_devices import DeviceId, SliceDevice
 from policysched.cluster.objects import device_objects, objects
-from policysched.plugins.dynamic_resources import (
+from policysched.plugins.dynamic_resources.allocation import (
     device_requests,
     device_taints,
     devices_in_use,
 )
-from policysched.plugins.dynamic_resources.allocation_errors import AllocationError
+from policysched.plugins.dynamic_resources.allocation.allocation_errors import AllocationError
 from policysched.plugins.shared import selector_cache
 
 _MAX_NAMES: Final = 3

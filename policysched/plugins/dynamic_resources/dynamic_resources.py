@@ -28,20 +28,20 @@ from policysched.plugins.dynamic_resources import (
     claim_checks,
     claim_search,
     claim_variants,
-    device_binding,
     device_cycle,
     device_evidence,
     extended_resources,
+    pod_binding,
     pod_claims,
     queueing_hints,
 )
-from policysched.plugins.dynamic_resources.allocation_errors import (
+from policysched.plugins.dynamic_resources.allocation.allocation_errors import (
     AllocationError,
     InvalidPoolsError,
 )
+from policysched.plugins.dynamic_resources.allocation.device_order import DeviceOrder
 from policysched.plugins.dynamic_resources.allocation_verdicts import AllocationVerdict
 from policysched.plugins.dynamic_resources.device_cycle import DeviceCycle
-from policysched.plugins.dynamic_resources.device_order import DeviceOrder
 from policysched.plugins.shared import pod_independent_filter, selector_cache
 
 NO_DEVICES: Final = "cannot allocate all claims"
@@ -90,7 +90,7 @@ class DynamicResources(pod_independent_filter.PodIndependentFilter):
         self._handle = handle
         self._claims = handle.devices.claims
         self._binding_seconds = binding_seconds
-        self._binding = device_binding.DeviceBinding(handle, binding_seconds)
+        self._binder = pod_binding.PodClaimBinder(handle, binding_seconds)
         self._search_settings = claim_search.SearchSettings(
             selector_cache.SelectorCache(), handle.clock, filter_seconds, order
         )
@@ -283,12 +283,12 @@ class DynamicResources(pod_independent_filter.PodIndependentFilter):
             if {each.uid for each in claim.status.reserved_for} <= {pod.pod.metadata.uid}:
                 return interface.PostFilterResult(
                     status.unschedulable(self.name, DEALLOCATED),
-                    write=functools.partial(self._binding.deallocate, claim),
+                    write=functools.partial(self._binder.deallocate, claim),
                 )
-        if cycle.extended is not None and not device_cycle.is_in_memory(cycle.extended.claim):
+        if cycle.extended is not None and not extended_resources.is_in_memory(cycle.extended.claim):
             return interface.PostFilterResult(
                 status.unschedulable(self.name, DELETED),
-                write=functools.partial(self._binding.delete, cycle.extended.claim),
+                write=functools.partial(self._binder.delete, cycle.extended.claim),
             )
         return interface.PostFilterResult(status.unschedulable(self.name, STILL_UNSCHEDULABLE))
 
@@ -370,7 +370,7 @@ class DynamicResources(pod_independent_filter.PodIndependentFilter):
         del node_name
         cycle = state.find(self.name, DeviceCycle)
         if cycle is not None:
-            self._binding.undo(cycle, pod)
+            self._binder.undo(cycle, pod)
 
     def pre_bind_pre_flight(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node_name: str
@@ -391,7 +391,7 @@ class DynamicResources(pod_independent_filter.PodIndependentFilter):
         if cycle is None:
             return status.SUCCESS
         try:
-            await self._binding.bind_claims(cycle, pod, node_name)
+            await self._binder.bind_claims(cycle, pod, node_name)
         except claim_binding.ClaimBindingError as error:
             return status.Status(status.Code.ERROR, (str(error),), self.name)
         return status.SUCCESS
@@ -403,7 +403,7 @@ class DynamicResources(pod_independent_filter.PodIndependentFilter):
         del node_name
         cycle = state.find(self.name, DeviceCycle)
         if cycle is not None:
-            self._binding.assume_written(cycle, pod)
+            self._binder.assume_written(cycle, pod)
 
     # --- for people -------------------------------------------------------------------------------
 

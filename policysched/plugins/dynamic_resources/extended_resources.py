@@ -20,7 +20,7 @@ from policysched.cluster.devices import classes
 from policysched.cluster.objects import device_objects, objects
 from policysched.cluster.pods import pod_requests, pod_shape
 
-IN_MEMORY_NAME: Final = "<extended-resources>"
+_IN_MEMORY_NAME: Final = "<extended-resources>"
 """The name of a claim that has not been created. No claim of the API can have it."""
 
 
@@ -43,13 +43,18 @@ def make_claim(pod: pod_shape.PodInfo) -> device_objects.ResourceClaim:
         api_version="v1", kind="Pod", name=meta.name, uid=meta.uid, controller=True
     )
     metadata = objects.ObjectMeta(
-        name=IN_MEMORY_NAME,
+        name=_IN_MEMORY_NAME,
         namespace=meta.namespace,
-        uid=f"{IN_MEMORY_NAME}/{pod.uid}",
+        uid=f"{_IN_MEMORY_NAME}/{pod.uid}",
         owner_references=(owner,),
         annotations={device_objects.EXTENDED_RESOURCE_CLAIM: "true"},
     )
     return device_objects.ResourceClaim(metadata=metadata)
+
+
+def is_in_memory(claim: device_objects.ResourceClaim) -> bool:
+    """Return whether the claim has not been created in the API."""
+    return claim.metadata.name == _IN_MEMORY_NAME
 
 
 def set_requests(

@@ -19,15 +19,17 @@ from policysched.lang.checked import checked_expr
 from policysched.lang.words import vocabulary
 from policysched.plugins import names
 from policysched.plugins.dynamic_resources import (
+    device_cycle,
+    dynamic_resources,
+)
+from policysched.plugins.dynamic_resources.allocation import (
     allocation_errors,
     allocator,
-    device_cycle,
     device_requests,
     device_search,
     devices_in_use,
-    dynamic_resources,
 )
-from policysched.plugins.dynamic_resources.device_order import DeviceOrder
+from policysched.plugins.dynamic_resources.allocation.device_order import DeviceOrder
 from policysched.plugins.shared import selector_cache
 from tests.compiler import strategies as texts
 from tests.devices import changing_cluster, generate

@@ -9,7 +9,7 @@ import pytest
 
 from policysched.cluster.devices import cluster_devices, pools
 from policysched.cluster.objects import device_objects
-from policysched.plugins.dynamic_resources import (
+from policysched.plugins.dynamic_resources.allocation import (
     allocation_errors,
     allocator,
 )

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import strategies
 
 from policysched.cluster.devices import cluster_devices, pools
-from policysched.plugins.dynamic_resources import allocator
-from policysched.plugins.dynamic_resources.device_order import DeviceOrder
+from policysched.plugins.dynamic_resources.allocation import allocator
+from policysched.plugins.dynamic_resources.allocation.device_order import DeviceOrder
 from policysched.plugins.shared import selector_cache
 from tests.builders import make_node
 from tests.device_builders import (

@@ -12,7 +12,7 @@ from hypothesis import strategies
 from policysched import clock as clocks
 from policysched.framework import handles
 from policysched.plugins.dynamic_resources import dynamic_resources
-from policysched.plugins.dynamic_resources.device_order import DeviceOrder
+from policysched.plugins.dynamic_resources.allocation.device_order import DeviceOrder
 from tests import builders
 from tests.devices import changing_cluster
 from tests.plugins import asking

@@ -12,7 +12,7 @@ from policysched.cluster.devices import (
 )
 from policysched.cluster.devices.slice_devices import SliceDevice
 from policysched.cluster.objects import device_objects, objects
-from policysched.plugins.dynamic_resources import (
+from policysched.plugins.dynamic_resources.allocation import (
     device_taints,
     devices_in_use,
     requested_capacity,

@@ -16,6 +16,7 @@ from policysched.plugins.dynamic_resources import (
     binding_conditions,
     claim_binding,
     device_cycle,
+    extended_resources,
     pod_claims,
 )
 
@@ -27,7 +28,7 @@ _SHOWN_WITHIN_SECONDS: Final = 120.0
 """How long the watch may take to show a claim that was created."""
 
 
-class DeviceBinding:
+class PodClaimBinder:
     """Writes claims through a handle, and updates the scheduler's own claims."""
 
     def __init__(self, handle: handles.Handle, binding_seconds: float) -> None:
@@ -61,7 +62,7 @@ class DeviceBinding:
     ) -> None:
         """Write a claim; its devices count as allocated from Reserve on, without a gap."""
         claim, reserved = cycle.claims[i], cycle.reserved.get(i)
-        is_created = device_cycle.is_in_memory(claim)
+        is_created = extended_resources.is_in_memory(claim)
         if is_created:
             claim = cycle.claims[i] = await self._create(claim, pod)
         binder = claim_binding.ClaimBinder(
@@ -171,7 +172,7 @@ class DeviceBinding:
         for i, claim in enumerate(cycle.claims):
             reserved = cycle.reserved.get(i)
             allocation = claim.allocation if reserved is None else reserved.allocation
-            if allocation is None or device_cycle.is_in_memory(claim):
+            if allocation is None or extended_resources.is_in_memory(claim):
                 continue
             if not pod_claims.is_reserved_for(claim, pod):
                 now = time_text.format_rfc3339(cycle.snap.now)
@@ -190,7 +191,7 @@ class DeviceBinding:
             self._claims.give_up_allocation(reserved.claim)
         for i, claim in enumerate(cycle.claims):
             if cycle.is_for_extended_resources(i):
-                if not device_cycle.is_in_memory(claim):
+                if not extended_resources.is_in_memory(claim):
                     self._handle.start_task(self._delete_unused(claim))
             elif claim.allocation is not None and pod_claims.is_reserved_for(claim, pod):
                 self._handle.start_task(self._withdraw_reservation(claim, pod))

@@ -8,7 +8,7 @@ from collections.abc import Set as AbstractSet
 
 from policysched.cluster.devices import allocated_devices, amounts, pools
 from policysched.cluster.devices.slice_devices import DeviceId, PoolId, SliceDevice
-from policysched.plugins.dynamic_resources.pool_counters import PoolCounters
+from policysched.plugins.dynamic_resources.allocation.pool_counters import PoolCounters
 
 
 @dataclasses.dataclass(slots=True)

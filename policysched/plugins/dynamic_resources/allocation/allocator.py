@@ -1,10 +1,4 @@
-"""Choose devices for claims on one node, as kube-scheduler 1.36 does with its default features.
-
-Source: `k8s.io/dynamic-resource-allocation/structured`, whose allocator "incubating" is used then.
-
-The result depends only on the objects and the order of devices (`device_order`): the first devices
-win. Nothing is written here.
-"""
+"""Allocate devices for claims on one node: the entry point of this package."""
 
 from __future__ import annotations
 
@@ -14,14 +8,14 @@ from collections.abc import Callable, Sequence
 
 from policysched.cluster.devices import cluster_devices, pools
 from policysched.cluster.objects import device_objects, objects
-from policysched.plugins.dynamic_resources import (
+from policysched.plugins.dynamic_resources.allocation import (
     allocation_results,
     device_order,
     device_requests,
     device_search,
     devices_in_use,
 )
-from policysched.plugins.dynamic_resources.allocation_errors import InvalidPoolsError
+from policysched.plugins.dynamic_resources.allocation.allocation_errors import InvalidPoolsError
 from policysched.plugins.shared import selector_cache
 
 

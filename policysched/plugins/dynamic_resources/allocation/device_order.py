@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from policysched.cluster.devices import pools
 from policysched.cluster.devices.slice_devices import SliceDevice
-from policysched.plugins.dynamic_resources import devices_in_use
+from policysched.plugins.dynamic_resources.allocation import devices_in_use
 
 
 class DeviceOrder(enum.Enum):

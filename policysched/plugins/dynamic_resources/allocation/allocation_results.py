@@ -11,9 +11,12 @@ import msgspec
 
 from policysched.cluster.devices import node_selection
 from policysched.cluster.objects import device_objects, objects
-from policysched.plugins.dynamic_resources.allocation_errors import AllocationError
-from policysched.plugins.dynamic_resources.device_requests import Alternative, PreparedClaim
-from policysched.plugins.dynamic_resources.device_search import ChosenDevice
+from policysched.plugins.dynamic_resources.allocation.allocation_errors import AllocationError
+from policysched.plugins.dynamic_resources.allocation.device_requests import (
+    Alternative,
+    PreparedClaim,
+)
+from policysched.plugins.dynamic_resources.allocation.device_search import ChosenDevice
 
 
 def make_allocation(

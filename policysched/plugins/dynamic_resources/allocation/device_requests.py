@@ -13,12 +13,12 @@ from policysched import quantity
 from policysched.cluster.devices import amounts, classes, node_selection, pools
 from policysched.cluster.devices.slice_devices import SliceDevice
 from policysched.cluster.objects import device_objects, objects
-from policysched.plugins.dynamic_resources import (
+from policysched.plugins.dynamic_resources.allocation import (
     devices_in_use,
     requested_capacity,
 )
-from policysched.plugins.dynamic_resources.allocation_errors import AllocationError
-from policysched.plugins.dynamic_resources.attribute_constraints import (
+from policysched.plugins.dynamic_resources.allocation.allocation_errors import AllocationError
+from policysched.plugins.dynamic_resources.allocation.attribute_constraints import (
     AttributeConstraint,
     make_constraint,
 )

@@ -13,15 +13,19 @@ from typing import TypeAlias
 
 from policysched.cluster.devices import amounts
 from policysched.cluster.devices.slice_devices import DeviceId, SliceDevice
-from policysched.plugins.dynamic_resources import device_taints
-from policysched.plugins.dynamic_resources.allocation_errors import AllocationTimeoutError
-from policysched.plugins.dynamic_resources.attribute_constraints import AttributeConstraint
-from policysched.plugins.dynamic_resources.device_requests import (
+from policysched.plugins.dynamic_resources.allocation import device_taints
+from policysched.plugins.dynamic_resources.allocation.allocation_errors import (
+    AllocationTimeoutError,
+)
+from policysched.plugins.dynamic_resources.allocation.attribute_constraints import (
+    AttributeConstraint,
+)
+from policysched.plugins.dynamic_resources.allocation.device_requests import (
     MAX_RESULTS,
     Alternative,
     PreparedClaim,
 )
-from policysched.plugins.dynamic_resources.devices_in_use import DevicesInUse
+from policysched.plugins.dynamic_resources.allocation.devices_in_use import DevicesInUse
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
