@@ -23,9 +23,9 @@ serve explanations and plans.
 
 Caches become invalid in one way each:
 
-    pools of nodes       change logs of nodes and slices (`cluster.devices.node_pools`)
-    results by set       change log of devices in use, and generation of classes
-                         (`plugins.shared.outdated_sets`)
-    results of selectors never: a changed slice has new device objects
-                         (`plugins.shared.selector_cache`)
+    pools of nodes        change logs of nodes and slices (`cluster.devices.node_pools`)
+    results by set        change log of devices in use, and generation of classes
+                          (`plugins.shared.known_sets`)
+    results of selectors  never: a changed slice has new device objects
+                          (`plugins.shared.selector_cache`)
 """

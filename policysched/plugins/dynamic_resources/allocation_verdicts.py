@@ -1,41 +1,41 @@
-"""Keep whether claims with equal specs can be allocated from each set of pools.
+"""Cache whether claims with equal specs can be allocated from each set of pools.
 
-Pods of a workload have claims that differ in name only. For each kind of claims the answers are
-kept by set of pools (`cluster.devices.node_pools`), and an answer is given up when the use of a
-pool in its set changes. So a pod costs one search for each set that changed since the last equal
-pod, and not one for each node.
+Pods of a workload have claims that differ in name only. For each kind of claims, verdicts are
+cached by set of pools (`cluster.devices.node_pools`), and dropped when the use of a pool in the set
+changes. So a pod costs one search for each set that changed since the last equal pod, and not one
+for each node.
 """
 
 from __future__ import annotations
 
 import enum
 import functools
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
+from policysched.cluster.columns import columns
 from policysched.cluster.devices import cluster_devices, node_pools
 from policysched.cluster.objects import objects
 from policysched.plugins.dynamic_resources import claim_search
 from policysched.plugins.dynamic_resources.allocation import allocation_errors
-from policysched.plugins.shared import outdated_sets
+from policysched.plugins.shared import known_sets
 
 MAX_KINDS: Final = 256
-"""Kinds of claims that are kept; a pod with claims of its own kind uses one up."""
+"""Kinds of claims that are cached; a pod with claims of its own kind uses one entry."""
 
 
 class AllocationVerdict(enum.IntEnum):
     """Whether claims can be allocated on a node."""
 
-    UNKNOWN = -1
     FITS = 0
     NO_DEVICES = 1
     INVALID_POOLS = 2
     """There are no devices, but pools that could not be considered."""
     ERROR = 3
-    """The claims cannot be processed. The text names them, so it is not kept."""
+    """The claims cannot be processed. The text names them, so it is not kept for other claims."""
 
 
 class KindVerdicts:
@@ -49,7 +49,7 @@ class KindVerdicts:
 
     def __init__(self) -> None:
         """Start without verdicts."""
-        self._outdated = outdated_sets.OutdatedSets()
+        self._known = known_sets.KnownSets()
         self.verdicts: npt.NDArray[np.int8] = np.zeros(0, np.int8)
         self.scores: npt.NDArray[np.int64] = np.zeros(0, np.int64)
         self.errors: dict[int, str] = {}
@@ -57,40 +57,26 @@ class KindVerdicts:
     def drop_outdated(
         self, pools: node_pools.NodePools, devices: cluster_devices.ClusterDevices
     ) -> None:
-        """Give up the verdicts about pools of which the use, and all if a class, changed."""
-        if self.errors:
-            self.verdicts[list(self.errors)] = AllocationVerdict.UNKNOWN
-            self.errors = {}
-        outdated = self._outdated.find(pools, devices)
-        if outdated is None:
-            self.verdicts = np.zeros(0, np.int8)
-            self.scores = np.zeros(0, np.int64)
-        missing = len(pools.sets) - len(self.verdicts)
-        if missing:
-            unknown = np.full(missing, AllocationVerdict.UNKNOWN, np.int8)
-            self.verdicts = np.concatenate([self.verdicts, unknown])
-            self.scores = np.concatenate([self.scores, np.zeros(missing, np.int64)])
-        if outdated:
-            self.verdicts[list(outdated)] = AllocationVerdict.UNKNOWN
+        """Drop the errors of other claims, and the verdicts that changes made outdated."""
+        self._known.set_unknown(self.errors)
+        self.errors = {}
+        self._known.refresh(pools, devices)
+        if len(self.verdicts) != len(pools.sets):
+            self.verdicts = np.resize(self.verdicts, len(pools.sets))
+            self.scores = np.resize(self.scores, len(pools.sets))
 
     def complete(
         self,
         rows: npt.NDArray[np.intp],
         pools: node_pools.NodePools,
-        nodes: Sequence[objects.Node | None],
+        nodes: columns.NodeColumns,
         search: claim_search.ClaimSearch,
     ) -> None:
-        """Find the missing verdicts about the sets of `rows`, intp (n,)."""
-        sets = pools.set_of_row[rows]
-        unknown = self.verdicts[sets] == AllocationVerdict.UNKNOWN
-        if not unknown.any():
-            return
-        numbers, first = np.unique(sets[unknown], return_index=True)
-        for number, row in zip(numbers.tolist(), rows[unknown][first].tolist(), strict=True):
-            node = nodes[row]
-            if node is not None:
-                self.scores[number] = 0
-                self.verdicts[number] = self._find(number, node, pools.sets[number], search)
+        """Find the missing verdicts about the sets of `rows`, intp (n,), of existing nodes."""
+        for number, node in self._known.list_unknown(pools, rows, nodes):
+            self.scores[number] = 0
+            self.verdicts[number] = self._find(number, node, pools.sets[number], search)
+            self._known.set_known(number)
 
     def _find(
         self,
@@ -113,5 +99,5 @@ class KindVerdicts:
 
 
 def make_cache() -> Callable[[Hashable], KindVerdicts]:
-    """Return a function that finds the verdicts about a kind of claims; recent kinds are cached."""
+    """Return a function that returns the verdicts about a kind; recent kinds are cached."""
     return functools.lru_cache(MAX_KINDS)(lambda _kind: KindVerdicts())

@@ -251,7 +251,7 @@ class DynamicResources(pod_independent_filter.PodIndependentFilter):
             self._pools.refresh(nodes)
             kept = variant.verdicts = self._find_kind_verdicts(search.kind)
             kept.drop_outdated(self._pools, self._handle.devices)
-        kept.complete(rows, self._pools, nodes.nodes, search)
+        kept.complete(rows, self._pools, nodes, search)
         return kept
 
     def post_filter(
