@@ -10,7 +10,7 @@ from typing import TypeAlias
 from policysched.cluster import snapshot
 from policysched.cluster.devices import node_pools
 from policysched.cluster.devices.slice_devices import DeviceId, SliceDevice
-from policysched.cluster.objects import device_objects, objects
+from policysched.cluster.objects import device_names, device_objects, objects
 
 ReadDevice: TypeAlias = Callable[[SliceDevice, str], float | None]
 """Returns the value of a device by name; None if it has none."""
@@ -53,8 +53,8 @@ def list_device_ids(
 
 def read_attribute(device: SliceDevice, name: str) -> float | None:
     """Return an attribute that is a whole number, else None."""
-    for written in _list_spellings(device, name):
-        attribute = device.device.attributes.get(written)
+    for form in device_names.list_name_forms(name, device.id.driver):
+        attribute = device.device.attributes.get(form)
         if attribute is not None and attribute.int_value is not None:
             return float(attribute.int_value)
     return None
@@ -62,17 +62,8 @@ def read_attribute(device: SliceDevice, name: str) -> float | None:
 
 def read_capacity(device: SliceDevice, name: str) -> float | None:
     """Return a capacity, else None."""
-    for written in _list_spellings(device, name):
-        capacity = device.capacity.get(written)
+    for form in device_names.list_name_forms(name, device.id.driver):
+        capacity = device.capacity.get(form)
         if capacity is not None:
             return float(capacity.value.number)
     return None
-
-
-def _list_spellings(device: SliceDevice, name: str) -> tuple[str, ...]:
-    """Return how a slice may write a name: in the domain of the driver, also without a domain."""
-    driver = device.id.driver
-    domain, slash, identifier = name.rpartition("/")
-    if not slash:
-        return name, f"{driver}/{name}"
-    return (name, identifier) if domain == driver else (name,)

@@ -6,11 +6,10 @@ import dataclasses
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from policysched.cluster.objects import device_objects, storage_objects
+from policysched.cluster.objects import device_names, device_objects, storage_objects
 from policysched.lang.parsing import parser
 from policysched.lang.syntax import syntax, syntax_expr
 from policysched.lang.words import glob_patterns
-from policysched.lint.facts import device_facts
 from policysched.promql import query_tokens
 
 if TYPE_CHECKING:
@@ -162,10 +161,10 @@ def _collect_device_facts(found: Iterable[device_objects.DeviceObject]) -> Mappi
         for device in each.spec.devices:
             for key, attribute in device.attributes.items():
                 if attribute.int_value is not None:
-                    forms = device_facts.list_forms((key,), each.spec.driver)
+                    forms = device_names.list_name_forms(key, each.spec.driver)
                     attributes.append(dict.fromkeys(forms, str(attribute.int_value)))
             for key, capacity in device.capacity.items():
-                forms = device_facts.list_forms((key,), each.spec.driver)
+                forms = device_names.list_name_forms(key, each.spec.driver)
                 capacities.append(dict.fromkeys(forms, str(capacity.value)))
     return {
         "devices": classes,

@@ -6,6 +6,8 @@ import dataclasses
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
+from policysched.cluster.objects import device_names
+
 if TYPE_CHECKING:
     from policysched.cluster.devices import cluster_devices  # imports NumPy
 
@@ -38,10 +40,10 @@ def collect_device_facts(devices: cluster_devices.ClusterDevices) -> DeviceFacts
     for each in devices.slices:
         driver = each.spec.driver
         for device in each.spec.devices:
-            attributes.update(list_forms(device.attributes, driver))
+            attributes.update(_list_forms(device.attributes, driver))
             read = (key for key, value in device.attributes.items() if value.int_value is not None)
-            numbers.update(list_forms(read, driver))
-            capacities.update(list_forms(device.capacity, driver))
+            numbers.update(_list_forms(read, driver))
+            capacities.update(_list_forms(device.capacity, driver))
     return DeviceFacts(
         frozenset(each.metadata.name for each in devices.classes),
         frozenset(attributes),
@@ -50,12 +52,6 @@ def collect_device_facts(devices: cluster_devices.ClusterDevices) -> DeviceFacts
     )
 
 
-def list_forms(names: Iterable[str], driver: str) -> Iterator[str]:
-    """Yield how policies can write the names that the slices of a driver have."""
+def _list_forms(names: Iterable[str], driver: str) -> Iterator[str]:
     for name in names:
-        domain, slash, identifier = name.rpartition("/")
-        yield name
-        if not slash:
-            yield f"{driver}/{name}"
-        elif domain == driver:
-            yield identifier
+        yield from device_names.list_name_forms(name, driver)
