@@ -10,6 +10,7 @@ from policysched.cluster.devices import node_selection, pools, slice_devices, sl
 from policysched.cluster.objects import device_objects
 from tests.builders import make_node
 from tests.device_builders import consume_counters, make_counters, make_device, make_slice
+from tests.reference import resource_pools
 
 NODE = make_node("n1").labels(zone="a").build()
 READY, INCOMPLETE, INVALID = (
@@ -20,7 +21,7 @@ READY, INCOMPLETE, INVALID = (
 
 
 def _gather(*items: device_objects.ResourceSlice) -> list[pools.NodePool]:
-    return pools.gather_pools(slices.ResourceSlices(items), NODE)
+    return resource_pools.gather_pools(slices.ResourceSlices(items), NODE)
 
 
 def _list_devices(*items: device_objects.ResourceSlice) -> list[str]:
@@ -168,10 +169,10 @@ def test_slices_change() -> None:
     """A slice can move to another node or pool, and go."""
     known = slices.ResourceSlices([make_slice("s", "a")])
     known.set(make_slice("s", "b", pool="other", nodeName="n2"))
-    assert pools.gather_pools(known, NODE) == []
+    assert resource_pools.gather_pools(known, NODE) == []
     assert not list(known.list_pool(slice_devices.PoolId("gpu.example.com", "pool")))
     known.set(make_slice("s", "c", allNodes=True))
-    assert [each.devices[0].id.device for each in pools.gather_pools(known, NODE)] == ["c"]
+    assert [each.devices[0].id.device for each in resource_pools.gather_pools(known, NODE)] == ["c"]
     known.remove("s")
     known.remove("s")
-    assert pools.gather_pools(known, NODE) == []
+    assert resource_pools.gather_pools(known, NODE) == []

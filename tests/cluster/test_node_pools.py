@@ -14,6 +14,7 @@ from policysched.cluster.objects import device_objects
 from tests import builders
 from tests.device_builders import make_device, make_slice
 from tests.devices import changing_cluster
+from tests.reference import resource_pools
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -148,5 +149,5 @@ def test_kept_pools_are_those_that_all_slices_give(seed: int) -> None:
                 continue
             found = kept.sets[kept.set_of_row[row]]
             if not found.error:
-                expected = pools.gather_pools(world.devices.slices, node)
+                expected = resource_pools.gather_pools(world.devices.slices, node)
                 assert _describe(found.pools) == _describe(expected)

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from policysched.cluster.devices import cluster_devices, node_selection, pools
+from policysched.cluster.devices import cluster_devices, node_selection
 from policysched.cluster.objects import device_objects, objects
 from policysched.plugins.dynamic_resources.allocation import (
     allocation_errors,
@@ -20,6 +20,7 @@ from policysched.plugins.dynamic_resources.allocation.device_order import Device
 from policysched.plugins.shared import selector_cache
 from tests import line_process
 from tests.devices import generate
+from tests.reference import resource_pools
 
 MAX_STEPS = 20_000
 """Steps of a search; cases that take more are not compared."""
@@ -115,7 +116,7 @@ def ask_policysched(
         make_share_id=lambda: str(next(shares)),
     )
     try:
-        node_pools = pools.gather_pools(known.slices, case.node)
+        node_pools = resource_pools.gather_pools(known.slices, case.node)
         return Answer(own.allocate(case.node, node_pools, case.claims) or [])
     except allocation_errors.AllocationTimeoutError:
         return None

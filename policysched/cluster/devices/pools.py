@@ -60,27 +60,13 @@ NodeSlices: TypeAlias = dict[PoolId, list[IndexedSlice]]
 """The slices for a node, by pool, each pool in its newest generation."""
 
 
-def gather_pools(known: slices.ResourceSlices, node: objects.Node) -> list[NodePool]:
-    """Return the pools of a node; see `make_pools`.
-
-    The shared counters of all pools are looked at. `node_pools` gets the same with less work.
-
-    Raises:
-        NodeSelectionError: a node selector cannot be parsed.
-    """
-    every = set(known.list_pools_with_counters())
-    counters = [each for pool in every for each in known.list_counters(pool)]
-    of_node = [*_select_slices_with_devices(known, node), *counters]
-    return make_pools(known, group_newest(of_node))
-
-
 def select_slices(known: slices.ResourceSlices, node: objects.Node) -> list[IndexedSlice]:
     """Return the slices for a node, of all generations, with the counters of their pools.
 
     Raises:
         NodeSelectionError: a node selector cannot be parsed.
     """
-    found = _select_slices_with_devices(known, node)
+    found = [each for each in known.list_candidates(node.name) if _is_relevant(each, node)]
     for pool in dict.fromkeys(each.pool for each in found):
         found.extend(known.list_counters(pool))
     return found
@@ -94,12 +80,6 @@ def find_unready_pool(known: slices.ResourceSlices, pool: PoolId) -> NodePool | 
     newest = group_newest(known.list_counters(pool))
     found = _make_pool(known, pool, newest[pool]) if pool in newest else None
     return None if found is None or found.state is PoolState.READY else found
-
-
-def _select_slices_with_devices(
-    known: slices.ResourceSlices, node: objects.Node
-) -> list[IndexedSlice]:
-    return [each for each in known.list_candidates(node.name) if _is_relevant(each, node)]
 
 
 def group_newest(of_node: Iterable[IndexedSlice]) -> NodeSlices:

@@ -34,6 +34,7 @@ from policysched.plugins.shared import selector_cache
 from tests.compiler import strategies as texts
 from tests.devices import changing_cluster, generate
 from tests.plugins import asking
+from tests.reference import resource_pools
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -70,7 +71,7 @@ class Reference:
         self._order = order
         self._selectors = selector_cache.SelectorCache()
         try:
-            self._pools = pools.gather_pools(devices.slices, node)
+            self._pools = resource_pools.gather_pools(devices.slices, node)
         except node_selection.NodeSelectionError:
             self._pools = []
         self._by_id = {each.id: each for pool in self._pools for each in pool.devices}

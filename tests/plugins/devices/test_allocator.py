@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from policysched.cluster.devices import cluster_devices, pools
+from policysched.cluster.devices import cluster_devices
 from policysched.cluster.objects import device_objects
 from policysched.plugins.dynamic_resources.allocation import (
     allocation_errors,
@@ -26,6 +26,7 @@ from tests.device_builders import (
     make_result,
     make_slice,
 )
+from tests.reference import resource_pools
 
 NODE = make_node("n1").build()
 CLASSES = (make_class("any"), make_class("model", f'device.attributes["{DRIVER}"].model == "a"'))
@@ -46,7 +47,7 @@ def _allocate(
     for claim in allocated:
         known.allocated.set(claim.metadata.uid, claim.status.allocation)
     own = allocator.Allocator(known, selector_cache.SelectorCache(), lambda: has_expired)
-    allocations = own.allocate(NODE, pools.gather_pools(known.slices, NODE), claims)
+    allocations = own.allocate(NODE, resource_pools.gather_pools(known.slices, NODE), claims)
     if allocations is None:
         return None
     return [

@@ -9,7 +9,7 @@ import hypothesis
 import pytest
 from hypothesis import strategies
 
-from policysched.cluster.devices import cluster_devices, pools
+from policysched.cluster.devices import cluster_devices
 from policysched.plugins.dynamic_resources.allocation import allocator
 from policysched.plugins.dynamic_resources.allocation.device_order import DeviceOrder
 from policysched.plugins.shared import selector_cache
@@ -26,6 +26,7 @@ from tests.device_builders import (
     make_slice,
 )
 from tests.devices import compare, generate
+from tests.reference import resource_pools
 
 NODE = make_node("n1").build()
 PARTITION = make_class("partition", f'device.attributes["{DRIVER}"].size < 4')
@@ -65,7 +66,7 @@ def _allocate(
         known.allocated.set("other", other.status.allocation)
     own = allocator.Allocator(known, selector_cache.SelectorCache(), lambda: False, order)
     claim = make_claim("c", [make_request("r", class_name, count=count)])
-    [found] = own.allocate(NODE, pools.gather_pools(known.slices, NODE), [claim]) or []
+    [found] = own.allocate(NODE, resource_pools.gather_pools(known.slices, NODE), [claim]) or []
     return [each.device for each in found.devices.results]
 
 
@@ -115,7 +116,7 @@ def test_devices_with_shares_come_first() -> None:
         known, selector_cache.SelectorCache(), lambda: False, DeviceOrder.PACKED
     )
     claim = make_claim("c", [request])
-    [found] = own.allocate(NODE, pools.gather_pools(known.slices, NODE), [claim]) or []
+    [found] = own.allocate(NODE, resource_pools.gather_pools(known.slices, NODE), [claim]) or []
     assert [each.device for each in found.devices.results] == ["b", "a", "c", "late"]
 
 
