@@ -129,8 +129,8 @@ def _make_counters(memory_slices: range, compute_slices: int) -> Json:
 
 
 @dataclasses.dataclass(frozen=True)
-class Ask:
-    """What a pod asks for: so many devices of a kind."""
+class GpuRequest:
+    """The devices that a pod requests: a number of one kind."""
 
     kind: str
     count: int = 1

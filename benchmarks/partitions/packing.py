@@ -1,10 +1,10 @@
-"""How much of partitionable GPUs pods get under several profiles, with arrivals and departures.
+"""Measure how much of partitionable GPUs pods get under several profiles.
 
 python -m benchmarks partitions
 
-Pods arrive at random, and each one ends after a random time. A pod that fits nowhere waits, and is
-tried again when a pod ends. All profiles see the same arrivals. Figures are of the time after the
-cluster has filled up.
+Pods arrive at random, and each one ends after a random time. A pod that fits on no node waits, and
+is tried again when a pod ends. All profiles get the same arrivals. Figures are of the time after
+the cluster has filled up.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _WARM_UP_HOURS: Final = 2.0
 
 @dataclasses.dataclass(frozen=True)
 class Profile:
-    """A profile: the statements that it consists of, and whether the policy is among them."""
+    """A profile: its statements, and whether the policy is one of them."""
 
     title: str
     statements: str = ""
@@ -68,7 +68,7 @@ COLUMNS: Final = (
 def simulate(
     profile: Profile, gpus_of_nodes: Sequence[int], load: simulation.Load, seed: int
 ) -> simulation.Run:
-    """Return what pods got on nodes with so many GPUs."""
+    """Return the run on nodes with these numbers of GPUs."""
     cluster = simulation.Cluster(gpus_of_nodes, profile.make_text())
     run = simulation.Run(cluster, _WARM_UP_HOURS)
     run.play(load.make_arrivals(random.Random(seed)), load.hours)
@@ -96,10 +96,11 @@ def _make_row(
 
 
 def _format_counts(run: simulation.Run, *, is_whole: bool) -> list[str]:
-    """Return the cells about pods that ask for whole GPUs, or for partitions."""
-    asks = [ask for ask in simulation.MIX if ask.is_whole == is_whole]
+    """Return the cells about pods that request whole GPUs, or for partitions."""
+    requests = [request for request in simulation.MIX if request.is_whole == is_whole]
     arrived, at_once, later = (
-        sum(counts[ask] for ask in asks) for counts in (run.arrived, run.at_once, run.later)
+        sum(counts[request] for request in requests)
+        for counts in (run.arrived, run.at_once, run.later)
     )
     return [f"{at_once} of {arrived}", f"{later}"]
 

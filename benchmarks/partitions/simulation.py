@@ -1,4 +1,4 @@
-"""Pods that claim GPUs arrive, run and end; the real engine decides, without a server."""
+"""Simulate pods that claim GPUs; the real engine decides, without a server."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from policysched.offline import simulating
 from policysched.profiles import policies
 
 MIX: Final = {
-    gpus.Ask("mig-1g"): 50,
-    gpus.Ask("mig-2g"): 20,
-    gpus.Ask("mig-3g"): 16,
-    gpus.Ask(gpus.WHOLE): 10,
-    gpus.Ask(gpus.WHOLE, 2): 3,
-    gpus.Ask(gpus.WHOLE, 4): 1,
+    gpus.GpuRequest("mig-1g"): 50,
+    gpus.GpuRequest("mig-2g"): 20,
+    gpus.GpuRequest("mig-3g"): 16,
+    gpus.GpuRequest(gpus.WHOLE): 10,
+    gpus.GpuRequest(gpus.WHOLE, 2): 3,
+    gpus.GpuRequest(gpus.WHOLE, 4): 1,
 }
-"""How many of 100 pods ask for what; those of whole GPUs ask for half of all memory."""
+"""Pods of 100 with each request; requests for whole GPUs are for half of all memory."""
 _LOG_HOURS: Final = (-0.5, 1.0)
 """Mean and deviation of the logarithm of the hours that pods run: one hour on average."""
 
@@ -37,7 +37,7 @@ class Arrival:
     """A pod, when it arrives, and how long it runs."""
 
     name: str
-    ask: gpus.Ask
+    request: gpus.GpuRequest
     at_hours: float
     duration_hours: float
 
@@ -51,14 +51,14 @@ class Load:
 
     def make_arrivals(self, rng: random.Random) -> Iterator[Arrival]:
         """Yield pods in the order in which they arrive."""
-        mean_slices = sum(ask.memory_slices * share for ask, share in MIX.items()) / 100
+        mean_slices = sum(request.memory_slices * share for request, share in MIX.items()) / 100
         now = 0.0
         for number in itertools.count():
             now += rng.expovariate(self.memory_slices / mean_slices)
             if now >= self.hours:
                 return
-            (ask,) = rng.choices(list(MIX), list(MIX.values()))
-            yield Arrival(f"pod-{number}", ask, now, rng.lognormvariate(*_LOG_HOURS))
+            (request,) = rng.choices(list(MIX), list(MIX.values()))
+            yield Arrival(f"pod-{number}", request, now, rng.lognormvariate(*_LOG_HOURS))
 
 
 class Cluster:
@@ -89,8 +89,8 @@ class Cluster:
 
     def make_pod(self, arrival: Arrival) -> pod_shape.PodInfo:
         """Create a pod and its claim."""
-        self._claims.set(arrival.ask.make_claim(arrival.name))
-        return self._shapes.make_pod_info(arrival.ask.make_pod(arrival.name))
+        self._claims.set(arrival.request.make_claim(arrival.name))
+        return self._shapes.make_pod_info(arrival.request.make_pod(arrival.name))
 
     def place(self, pod: pod_shape.PodInfo) -> set[tuple[str, str]]:
         """Try a pod once; return the GPUs that it got, each as node and name."""
@@ -122,7 +122,7 @@ class Run:
 
     Attributes:
         arrived, at_once, later: number of pods that arrived, and of those that were placed at
-            their first attempt and later, by what they ask for.
+            their first attempt and later, by their requests.
         slice_hours: allocated slices of memory, times hours.
         gpu_hours: GPUs of which anything is allocated, times hours.
         attempts: number of all attempts to place a pod.
@@ -130,9 +130,9 @@ class Run:
 
     def __init__(self, cluster: Cluster, warm_up_hours: float) -> None:
         """Start with an empty cluster."""
-        self.arrived = Counter[gpus.Ask]()
-        self.at_once = Counter[gpus.Ask]()
-        self.later = Counter[gpus.Ask]()
+        self.arrived = Counter[gpus.GpuRequest]()
+        self.at_once = Counter[gpus.GpuRequest]()
+        self.later = Counter[gpus.GpuRequest]()
         self.slice_hours = self.gpu_hours = 0.0
         self.attempts = 0
         self._cluster = cluster
@@ -166,28 +166,28 @@ class Run:
         if not is_placed:
             self._waiting.append((arrival, pod))
         if arrival.at_hours > self._warm_up_hours:
-            self.arrived[arrival.ask] += 1
-            self.at_once[arrival.ask] += is_placed
+            self.arrived[arrival.request] += 1
+            self.at_once[arrival.request] += is_placed
 
     def _end_next_pod(self) -> None:
         now, name = heapq.heappop(self._ends)
         self._pass_time(now)
         ended = self._running.pop(name)
         self._cluster.remove(ended.pod)
-        self._slices -= ended.arrival.ask.memory_slices
+        self._slices -= ended.arrival.request.memory_slices
         self._uses_of_gpu -= Counter(ended.gpus)
         self._retry_waiting_pods(now)
 
     def _retry_waiting_pods(self, now: float) -> None:
         """Try the waiting pods in the order of their arrival, equal ones until one does not fit."""
-        rejected: set[gpus.Ask] = set()
+        rejected: set[gpus.GpuRequest] = set()
         waiting, self._waiting = self._waiting, []
         for arrival, pod in waiting:
-            if arrival.ask in rejected or not self._place(arrival, pod, now):
-                rejected.add(arrival.ask)
+            if arrival.request in rejected or not self._place(arrival, pod, now):
+                rejected.add(arrival.request)
                 self._waiting.append((arrival, pod))
             elif arrival.at_hours > self._warm_up_hours:
-                self.later[arrival.ask] += 1
+                self.later[arrival.request] += 1
 
     def _place(self, arrival: Arrival, pod: pod_shape.PodInfo, now: float) -> bool:
         self.attempts += 1
@@ -195,6 +195,6 @@ class Run:
         if found:
             self._running[arrival.name] = _RunningPod(arrival, pod, found)
             heapq.heappush(self._ends, (now + arrival.duration_hours, arrival.name))
-            self._slices += arrival.ask.memory_slices
+            self._slices += arrival.request.memory_slices
             self._uses_of_gpu.update(found)
         return bool(found)

@@ -43,7 +43,7 @@ class DeviceEvidence:
         self._selectors = selectors
         in_use = devices_in_use.DevicesInUse(devices.allocated, node_pools)
         self._in_use = in_use
-        self._situation = device_requests.Situation(
+        self._context = device_requests.AllocationContext(
             node, node_pools, devices.classes, selectors, in_use
         )
 
@@ -57,7 +57,7 @@ class DeviceEvidence:
 
     def _describe_claim(self, claim: device_objects.ResourceClaim) -> Iterator[str]:
         try:
-            prepared = device_requests.prepare_claim(claim, self._situation)
+            prepared = device_requests.prepare_claim(claim, self._context)
         except AllocationError as error:
             yield str(error)
             return
@@ -83,7 +83,7 @@ class DeviceEvidence:
 
     def _find_failure(self, alternative: device_requests.Alternative, device: SliceDevice) -> str:
         """Return the first test that a device fails, or ""."""
-        unselected = self._find_unselecting(alternative, device)
+        unselected = self._find_failed_selector(alternative, device)
         if unselected:
             return unselected
         if not alternative.is_admin and self._in_use.is_in_use(device.id):
@@ -92,19 +92,19 @@ class DeviceEvidence:
             return "without enough capacity"
         if not self._in_use.has_counters(device):
             return "without enough of the shared counters"
-        if not device_taints.tolerates_taints(device.device.taints, alternative.ask.tolerations):
+        if not device_taints.tolerates_taints(device.device.taints, alternative.spec.tolerations):
             taints = ", ".join(f"{each.key}={each.value}" for each in device.device.taints)
             return f"with taints that are not tolerated ({taints})"
         return ""
 
-    def _find_unselecting(
+    def _find_failed_selector(
         self, alternative: device_requests.Alternative, device: SliceDevice
     ) -> str:
         """Return which selector does not select a device, with the values that it reads."""
         of_class = alternative.device_class
         sources = (
             (f"class {of_class.metadata.name}", of_class.spec.selectors),
-            (f"request {alternative.name}", alternative.ask.selectors),
+            (f"request {alternative.name}", alternative.spec.selectors),
         )
         for owner, selectors in sources:
             for i, each in enumerate(selectors):
@@ -117,18 +117,18 @@ class DeviceEvidence:
                 values = _describe_values(expression, device)
                 return f"not selected by selector #{i} of {owner}{values}"
         try:
-            if device.own_nodes is not None and not device.own_nodes.matches(self._situation.node):
+            if device.own_nodes is not None and not device.own_nodes.matches(self._context.node):
                 return "for other nodes"
         except node_selection.NodeSelectionError as error:
             return str(error)
         return ""
 
     def _describe_owners(self, device: DeviceId) -> str:
-        owners = [claim.full_name for claim in self._devices.claims if _has(claim, device)]
+        owners = [claim.full_name for claim in self._devices.claims if _has_device(claim, device)]
         return f" by claim {owners[0]}" if owners else ""
 
 
-def _has(claim: device_objects.ResourceClaim, device: DeviceId) -> bool:
+def _has_device(claim: device_objects.ResourceClaim, device: DeviceId) -> bool:
     results = () if claim.allocation is None else claim.allocation.devices.results
     return any((each.driver, each.pool, each.device) == device for each in results)
 

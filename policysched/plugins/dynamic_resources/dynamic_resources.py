@@ -280,7 +280,7 @@ class DynamicResources(pod_independent_filter.PodIndependentFilter):
         rows = np.flatnonzero(np.isin(diagnosis.ids, numbers))
         for i in cycle.availability.list_lost_claims(snap.view_rows(rows)):
             claim = cycle.claims[i]
-            if {each.uid for each in claim.status.reserved_for} <= {pod.pod.metadata.uid}:
+            if pod_claims.is_reserved_for_no_other(claim, pod):
                 return interface.PostFilterResult(
                     status.unschedulable(self.name, DEALLOCATED),
                     write=functools.partial(self._binder.deallocate, claim),

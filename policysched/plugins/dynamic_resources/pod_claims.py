@@ -72,6 +72,11 @@ def is_owned_by(claim: device_objects.ResourceClaim, pod: objects.Pod) -> bool:
     return any(each.controller and each.uid == pod.metadata.uid for each in owners)
 
 
+def is_reserved_for_no_other(claim: device_objects.ResourceClaim, pod: pod_shape.PodInfo) -> bool:
+    """Return whether a claim is reserved for a pod only, or not at all."""
+    return all(each.uid == pod.pod.metadata.uid for each in claim.status.reserved_for)
+
+
 def is_reserved_for(claim: device_objects.ResourceClaim, pod: pod_shape.PodInfo) -> bool:
     """Return whether a claim is reserved for a pod."""
     return any(each.uid == pod.pod.metadata.uid for each in claim.status.reserved_for)

@@ -1,4 +1,4 @@
-"""Decide about a running pod as if it were created again, with the devices of its claims free."""
+"""Free the devices of a running pod for a decision about it as if it were created again."""
 
 from __future__ import annotations
 
@@ -17,9 +17,13 @@ from policysched.plugins.dynamic_resources import pod_claims
 def suppose_released(pod: pod_shape.PodInfo, known: claims.ResourceClaims) -> Iterator[None]:
     """Free the devices that only this pod uses, until the end of the `with` block.
 
-    The claim for extended resources of the pod does not exist meanwhile, as for a new pod.
+    In the block, the pod has no claim for extended resources, as a new pod has none.
     """
-    released = [each for each in _list_claims(pod, known) if _is_used_only_by(pod, each)]
+    released = [
+        each
+        for each in _list_claims(pod, known)
+        if each.allocation is not None and pod_claims.is_reserved_for_no_other(each, pod)
+    ]
     made = known.find_extended_resource_claim(pod.pod.metadata.uid)
     for each in released:
         status = msgspec.structs.replace(each.status, allocation=None, reserved_for=())
@@ -40,8 +44,3 @@ def _list_claims(
         return pod_claims.list_pod_claims(pod, known)
     except pod_claims.ClaimNotReadyError:
         return []
-
-
-def _is_used_only_by(pod: pod_shape.PodInfo, claim: device_objects.ResourceClaim) -> bool:
-    users = {each.uid for each in claim.status.reserved_for}
-    return claim.allocation is not None and users <= {pod.pod.metadata.uid}

@@ -1,4 +1,4 @@
-"""Keep compiled device selectors, and what they said about each device."""
+"""Cache compiled device selectors, and their results for each device."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from policysched.cel import selector
 
 MAX_EXPRESSIONS: Final = 1024
-"""Expressions that are kept; anybody who can create a claim can bring new ones."""
+"""Expressions that are cached; every author of claims can add new ones."""
 
 
 class SelectorError(Exception):
@@ -34,25 +34,25 @@ _Verdict: TypeAlias = bool | _Failure
 
 
 class SelectorCache:
-    """Answers selectors about devices, each once for each version of a slice."""
+    """Evaluates selectors, each one once for a device in a version of its slice."""
 
     def __init__(self) -> None:
         """Start without expressions."""
         self._variables: weakref.WeakKeyDictionary[SliceDevice, values.Map] = (
             weakref.WeakKeyDictionary()
         )
-        self._get_answers = functools.lru_cache(MAX_EXPRESSIONS)(self._compile)
+        self._get_selector = functools.lru_cache(MAX_EXPRESSIONS)(self._compile)
 
     def matches(self, expression: str, device: SliceDevice) -> bool:
         """Return whether an expression is true for a device.
 
         Raises:
-            SelectorError: it has no answer.
+            SelectorError: it does not compile, or fails for the device.
         """
-        answers = self._get_answers(expression)
-        verdict = answers.verdicts.get(device)
+        cached = self._get_selector(expression)
+        verdict = cached.verdicts.get(device)
         if verdict is None:
-            verdict = answers.verdicts[device] = self._evaluate(answers, device)
+            verdict = cached.verdicts[device] = self._evaluate(cached, device)
         if isinstance(verdict, _Failure):
             raise SelectorError(verdict.text)
         return verdict
@@ -63,7 +63,7 @@ class SelectorCache:
         """Return whether a class selects a device that the node can use.
 
         Raises:
-            SelectorError: a selector of the class has no answer.
+            SelectorError: a selector of the class does not compile, or fails for the device.
             NodeSelectionError: a node selector cannot be parsed.
         """
         is_usable = device.own_nodes is None or device.own_nodes.matches(node)
@@ -73,23 +73,23 @@ class SelectorCache:
             if each.cel is not None
         )
 
-    def _compile(self, expression: str) -> _Answers:
+    def _compile(self, expression: str) -> _CachedSelector:
         from policysched.cel import selector  # noqa: PLC0415 - most processes compile none
 
         try:
-            return _Answers(selector.compile_selector(expression))
+            return _CachedSelector(selector.compile_selector(expression))
         except failures.CompilationError as error:
-            return _Answers(_Failure(f"CEL compile error: {error}"))
+            return _CachedSelector(_Failure(f"CEL compile error: {error}"))
 
-    def _evaluate(self, answers: _Answers, device: SliceDevice) -> _Verdict:
-        if isinstance(answers.compiled, _Failure):
-            return answers.compiled
+    def _evaluate(self, cached: _CachedSelector, device: SliceDevice) -> _Verdict:
+        if isinstance(cached.compiled, _Failure):
+            return cached.compiled
         try:
-            return answers.compiled.matches(self._make_variable(device))
+            return cached.compiled.matches(self._get_variable(device))
         except failures.EvaluationError as error:
             return _Failure(f"CEL runtime error: {error}")
 
-    def _make_variable(self, device: SliceDevice) -> values.Map:
+    def _get_variable(self, device: SliceDevice) -> values.Map:
         value = self._variables.get(device)
         if value is None:
             value = self._variables[device] = _make_variable(device)
@@ -97,7 +97,7 @@ class SelectorCache:
 
 
 @dataclasses.dataclass(frozen=True, eq=False, slots=True)
-class _Answers:
+class _CachedSelector:
     """A compiled expression, or why it does not compile, and its verdicts."""
 
     compiled: selector.CompiledSelector | _Failure

@@ -126,7 +126,7 @@ class Reference:
     ) -> bool:
         """Return whether a claim gets a device; how its allocation is written does not matter."""
         in_use = devices_in_use.DevicesInUse(devices.allocated, alone)
-        situation = device_requests.Situation(
+        situation = device_requests.AllocationContext(
             self._node, alone, devices.classes, self._selectors, in_use
         )
         try:

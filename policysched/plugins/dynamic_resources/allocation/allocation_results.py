@@ -54,7 +54,7 @@ def _make_result(
         pool=chosen.device.id.pool,
         device=chosen.device.id.device,
         admin_access=True if chosen.alternative.is_admin else None,
-        tolerations=chosen.alternative.ask.tolerations,
+        tolerations=chosen.alternative.spec.tolerations,
         binding_conditions=device.binding_conditions,
         binding_failure_conditions=device.binding_failure_conditions,
         share_id=make_share_id() if is_share else None,

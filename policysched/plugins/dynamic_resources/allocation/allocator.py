@@ -55,10 +55,10 @@ class Allocator:
             InvalidPoolsError: the node lacks devices, but has pools that are invalid.
         """
         in_use = devices_in_use.DevicesInUse(self.known.allocated, node_pools)
-        situation = device_requests.Situation(
+        context = device_requests.AllocationContext(
             node, node_pools, self.known.classes, self.selectors, in_use
         )
-        prepared = [device_requests.prepare_claim(claim, situation) for claim in claims]
+        prepared = [device_requests.prepare_claim(claim, context) for claim in claims]
         candidates = device_order.list_candidates(node_pools, in_use, self.order)
         search = device_search.DeviceSearch(prepared, candidates, in_use, self.has_expired)
         if not search.run():

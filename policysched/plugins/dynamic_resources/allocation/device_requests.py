@@ -25,21 +25,21 @@ from policysched.plugins.dynamic_resources.allocation.attribute_constraints impo
 from policysched.plugins.shared import selector_cache
 
 MAX_RESULTS: Final = 32
-"""Devices of a claim."""
+"""`AllocationResultsMaxSize` of the API: devices of a claim."""
 
-Ask: TypeAlias = device_objects.ExactDeviceRequest | device_objects.DeviceSubRequest
+RequestSpec: TypeAlias = device_objects.ExactDeviceRequest | device_objects.DeviceSubRequest
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Situation:
-    """For which node devices are looked for, and among which.
+class AllocationContext:
+    """The node for which devices are chosen, and the state that decides among them.
 
     Attributes:
         node: the node.
         pools: its pools, in the order in which they are tried.
         classes: the DeviceClasses.
         selectors: compiled selectors.
-        in_use: what is left of the devices.
+        in_use: the devices, capacities and counters in use.
     """
 
     node: objects.Node
@@ -50,15 +50,15 @@ class Situation:
 
 
 class Alternative:
-    """What a request asks for: the request itself, or an entry of its `firstAvailable`.
+    """A way to fulfil a request: the request itself, or an entry of its `firstAvailable`.
 
     Attributes:
         request: name of the request.
         name: name of the alternative as results have it: `gpu`, or `gpu/big`.
-        ask: what it asks for.
+        spec: the fields of `exactly`, or of the entry.
         device_class: the class that it names.
-        is_admin: whether it also gets devices that are in use.
-        devices: all devices that it selects, if it asks for all of them; else None.
+        is_admin: whether it can also get devices in use.
+        devices: all devices that it selects if `allocationMode` is `All`, else None.
         count: number of devices.
     """
 
@@ -66,37 +66,37 @@ class Alternative:
         self,
         claim: device_objects.ResourceClaim,
         request: device_objects.DeviceRequest,
-        ask: Ask,
-        situation: Situation,
+        spec: RequestSpec,
+        context: AllocationContext,
     ) -> None:
-        """Find the class and, for a request of all devices, these devices.
+        """Find the class and, for the allocation mode `All`, the devices.
 
         Raises:
             AllocationError: the request cannot be processed.
         """
-        if isinstance(ask, device_objects.ExactDeviceRequest):
+        if isinstance(spec, device_objects.ExactDeviceRequest):
             own_name = self.name = request.name
-            self.is_admin = bool(ask.admin_access)
+            self.is_admin = bool(spec.admin_access)
         else:
-            own_name, self.name = ask.name, f"{request.name}/{ask.name}"
+            own_name, self.name = spec.name, f"{request.name}/{spec.name}"
             self.is_admin = False
         self.request = request.name
-        self.ask = ask
+        self.spec = spec
         self._claim_name = claim.full_name
         self._prefix = f"claim {claim.full_name}, request {own_name}"
-        self._situation = situation
+        self._context = context
         self._selected: dict[SliceDevice, bool] = {}
         self._needs: dict[SliceDevice, Mapping[str, amounts.Amount] | None] = {}
         self._requested = self._parse_capacity()
         self._check_selectors()
         self.device_class = self._find_class()
         self.devices: tuple[SliceDevice, ...] | None = None
-        self.count = ask.count
-        if ask.allocation_mode == device_objects.ALL:
+        self.count = spec.count
+        if spec.allocation_mode == device_objects.ALL:
             self.devices = tuple(self._list_devices())
             self.count = len(self.devices)
-        elif ask.allocation_mode != device_objects.EXACT_COUNT:
-            raise self.make_error(f": unsupported count mode {ask.allocation_mode}")
+        elif spec.allocation_mode != device_objects.EXACT_COUNT:
+            raise self.make_error(f": unsupported count mode {spec.allocation_mode}")
 
     def make_error(self, text: str) -> AllocationError:
         """Return an error about this alternative."""
@@ -114,9 +114,9 @@ class Alternative:
         return selected
 
     def get_needs(self, device: SliceDevice) -> Mapping[str, amounts.Amount] | None:
-        """Return what the alternative would need of each capacity of a device.
+        """Return the amount of each capacity of a device that the alternative needs.
 
-        None means that the device lacks a capacity, or does not permit the amount.
+        None means that the device lacks a requested capacity, or does not permit the amount.
         """
         if device not in self._needs:
             self._needs[device] = requested_capacity.compute_amounts(
@@ -127,27 +127,27 @@ class Alternative:
     def has_capacity(self, device: SliceDevice) -> bool:
         """Return whether enough of each capacity of a device is left."""
         needs = self.get_needs(device)
-        return needs is not None and self._situation.in_use.has_capacity(device, needs)
+        return needs is not None and self._context.in_use.has_capacity(device, needs)
 
     def _parse_capacity(self) -> dict[str, amounts.Amount]:
-        requirements = self.ask.capacity
+        requirements = self.spec.capacity
         try:
             return amounts.make_amounts({} if requirements is None else requirements.requests)
         except quantity.QuantityError as error:
             raise self.make_error(f": {error}") from None
 
     def _check_selectors(self) -> None:
-        for i, each in enumerate(self.ask.selectors):
+        for i, each in enumerate(self.spec.selectors):
             if each.cel is None:
                 raise self.make_error(
                     f", selector #{i}: CEL expression empty (unsupported selector type?)"
                 )
 
     def _find_class(self) -> device_objects.DeviceClass:
-        name = self.ask.device_class_name
+        name = self.spec.device_class_name
         if not name:
             raise self.make_error(": missing device class name (unsupported request type?)")
-        device_class = self._situation.classes.get(name)
+        device_class = self._context.classes.get(name)
         if device_class is None:
             raise self.make_error(
                 f": could not retrieve device class {name}:"
@@ -156,7 +156,7 @@ class Alternative:
         return device_class
 
     def _list_devices(self) -> Iterator[SliceDevice]:
-        for pool in self._situation.pools:
+        for pool in self._context.pools:
             if pool.state is not pools.PoolState.READY:
                 is_incomplete = pool.state is pools.PoolState.INCOMPLETE
                 raise self.make_error(
@@ -171,11 +171,11 @@ class Alternative:
         class_name = f"class {self.device_class.metadata.name}"
         if not (
             self._match(self.device_class.spec.selectors, class_name, device)
-            and self._match(self.ask.selectors, f"claim {self._claim_name}", device)
+            and self._match(self.spec.selectors, f"claim {self._claim_name}", device)
         ):
             return False
         try:
-            return device.own_nodes is None or device.own_nodes.matches(self._situation.node)
+            return device.own_nodes is None or device.own_nodes.matches(self._context.node)
         except node_selection.NodeSelectionError as error:
             raise AllocationError(str(error)) from None
 
@@ -185,7 +185,7 @@ class Alternative:
         for i, each in enumerate(selectors):
             expression = "" if each.cel is None else each.cel.expression
             try:
-                if not self._situation.selectors.matches(expression, device):
+                if not self._context.selectors.matches(expression, device):
                     return False
             except selector_cache.SelectorError as error:
                 raise AllocationError(f"{owner}: selector #{i}: {error}") from None
@@ -198,7 +198,7 @@ class PreparedRequest:
 
     Attributes:
         name: its name.
-        alternatives: what it asks for, the best first; just one unless it is prioritized.
+        alternatives: the best first; one only, unless the request is prioritized.
         is_prioritized: whether it has a list of alternatives.
     """
 
@@ -216,15 +216,13 @@ class PreparedClaim:
     constraints: tuple[AttributeConstraint, ...]
 
 
-def prepare_claim(claim: device_objects.ResourceClaim, situation: Situation) -> PreparedClaim:
+def prepare_claim(claim: device_objects.ResourceClaim, context: AllocationContext) -> PreparedClaim:
     """Return a claim for the search.
 
     Raises:
-        AllocationError: no node can fulfil it as it is.
+        AllocationError: the claim cannot be processed, on whichever node.
     """
-    requests = tuple(
-        _prepare_request(claim, each, situation) for each in claim.spec.devices.requests
-    )
+    requests = tuple(_prepare_request(claim, each, context) for each in claim.spec.devices.requests)
     least = sum(min(each.count for each in request.alternatives) for request in requests)
     if least > MAX_RESULTS:
         raise AllocationError(
@@ -237,12 +235,12 @@ def prepare_claim(claim: device_objects.ResourceClaim, situation: Situation) -> 
 def _prepare_request(
     claim: device_objects.ResourceClaim,
     request: device_objects.DeviceRequest,
-    situation: Situation,
+    context: AllocationContext,
 ) -> PreparedRequest:
-    asks: Sequence[Ask] = request.first_available
-    if not asks:
-        asks = (request.exactly or device_objects.ExactDeviceRequest(),)
-    alternatives = tuple(Alternative(claim, request, each, situation) for each in asks)
+    specs: Sequence[RequestSpec] = request.first_available
+    if not specs:
+        specs = (request.exactly or device_objects.ExactDeviceRequest(),)
+    alternatives = tuple(Alternative(claim, request, each, context) for each in specs)
     return PreparedRequest(request.name, alternatives, bool(request.first_available))
 
 

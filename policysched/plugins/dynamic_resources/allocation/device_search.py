@@ -1,4 +1,4 @@
-"""Search devices for all requests of some claims: depth first, the first solution wins.
+"""Search for devices for all requests of some claims: depth first, the first solution wins.
 
 Source: `k8s.io/dynamic-resource-allocation/structured`, allocateOne and allocateDevice. The search
 keeps its choices in a list, because a pod can ask for more devices than Python can nest calls.
@@ -34,10 +34,10 @@ class ChosenDevice:
 
     Attributes:
         device: the device.
-        alternative: what asked for it.
-        needs: what it provides of each capacity.
-        consumes_counters: whether it was the choice that consumes the counters of the device.
-        constraints: the constraints that know it.
+        alternative: the alternative that got it.
+        needs: the amount of each capacity that it provides.
+        consumes_counters: whether this choice consumes the counters of the device.
+        constraints: the constraints to which it was added.
     """
 
     device: SliceDevice
@@ -48,16 +48,16 @@ class ChosenDevice:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class _Place:
-    """What to choose next: a device, or an alternative of a prioritized request.
+class _Position:
+    """The next choice: a device, or an alternative of a prioritized request.
 
     Attributes:
         claim: index of the claim.
         request: index of the request.
         alternative: the chosen alternative, or None.
         device: index of the device among those of the request.
-        start: from which device of the node on candidates are tried, so that combinations of
-            devices are tried once and not in each order.
+        start: index of the first candidate to try, so that each combination of devices is tried
+            once and not in every order.
     """
 
     claim: int
@@ -72,10 +72,10 @@ class _DeadEnd(enum.Enum):
 
     NO_DEVICE = enum.auto()
     TOO_MANY_DEVICES = enum.auto()
-    """The claim would have too many. Other devices do not help, but an alternative with fewer does.
+    """The claim would have too many. Other devices do not help; an alternative with fewer does.
 
     One of its own prioritized requests has such an alternative, because `prepare_claim` adds up the
-    smallest ones. Other claims are never looked at again for this.
+    smallest ones. So the search never goes back to another claim for this reason.
     """
 
 
@@ -84,12 +84,12 @@ class _AlternativeChoice:
     """A choice among the alternatives of a request.
 
     Attributes:
-        place: where it was made.
+        position: its position.
         rest: the alternatives that have not been tried.
-        failure: why none of those so far fits: too many devices only if each one has too many.
+        failure: the reason if no alternative fits: too many devices only if each one had too many.
     """
 
-    place: _Place
+    position: _Position
     rest: Iterator[Alternative]
     failure: _DeadEnd = _DeadEnd.TOO_MANY_DEVICES
 
@@ -99,20 +99,20 @@ class _DeviceChoice:
     """A choice among devices.
 
     Attributes:
-        place: where it was made.
-        alternative: what asks for the device.
-        devices: the devices among which candidates are.
-        rest: the indices of candidates that have not been tried.
+        position: its position.
+        alternative: the alternative that needs the device.
+        devices: the devices with the candidates.
+        rest: the indices of the candidates that have not been tried.
     """
 
-    place: _Place
+    position: _Position
     alternative: Alternative
     devices: Sequence[SliceDevice]
     rest: Iterator[int]
 
 
-_Step: TypeAlias = _Place | _DeadEnd | None
-"""Where the search goes on; None if everything has been chosen."""
+_Step: TypeAlias = _Position | _DeadEnd | None
+"""The next position of the search, or a reason to backtrack; None if the search is complete."""
 
 
 class DeviceSearch:
@@ -143,85 +143,85 @@ class DeviceSearch:
         """Return whether there is a solution.
 
         Raises:
-            AllocationError: a selector fails, the time is over, or a claim asks for all devices,
-                and a constraint of its own refuses one of them.
+            AllocationError: a selector fails, the time is over, or a constraint of a claim refuses
+                a device of a request for all devices.
         """
-        step: _Step = _Place(0)
+        step: _Step = _Position(0)
         while step is not None:
-            if isinstance(step, _Place):
+            if isinstance(step, _Position):
                 step = self._choose(step)
             elif self._choices:
-                step = self._choose_otherwise(self._choices[-1], step)
+                step = self._backtrack(self._choices[-1], step)
             else:
                 return False
         return True
 
-    def _choose(self, place: _Place) -> _Step:
+    def _choose(self, position: _Position) -> _Step:
         if self._has_expired():
             raise AllocationTimeoutError("filter operation aborted: context deadline exceeded")
-        if place.claim == len(self._claims):
+        if position.claim == len(self._claims):
             return None
-        requests = self._claims[place.claim].requests
-        if place.request == len(requests):
-            return _Place(place.claim + 1)
-        request = requests[place.request]
-        alternative = place.alternative
+        requests = self._claims[position.claim].requests
+        if position.request == len(requests):
+            return _Position(position.claim + 1)
+        request = requests[position.request]
+        alternative = position.alternative
         if alternative is None:
             if request.is_prioritized:
-                choice = _AlternativeChoice(place, iter(request.alternatives))
+                choice = _AlternativeChoice(position, iter(request.alternatives))
                 self._choices.append(choice)
                 return self._choose_alternative(choice)
             (alternative,) = request.alternatives
-        return self._start_device_choice(place, alternative)
+        return self._start_device_choice(position, alternative)
 
-    def _start_device_choice(self, place: _Place, alternative: Alternative) -> _Step:
-        self.alternatives[place.claim][place.request] = alternative
+    def _start_device_choice(self, position: _Position, alternative: Alternative) -> _Step:
+        self.alternatives[position.claim][position.request] = alternative
         if alternative.devices is not None and not alternative.devices:
             return _DeadEnd.NO_DEVICE
-        if place.device >= alternative.count:
-            return _Place(place.claim, place.request + 1)
-        missing = alternative.count - place.device
-        if len(self.devices[place.claim]) + missing > MAX_RESULTS:
+        if position.device >= alternative.count:
+            return _Position(position.claim, position.request + 1)
+        missing = alternative.count - position.device
+        if len(self.devices[position.claim]) + missing > MAX_RESULTS:
             return _DeadEnd.TOO_MANY_DEVICES
         if alternative.devices is None:
-            rest = range(place.start, len(self._candidates))
-            choice = _DeviceChoice(place, alternative, self._candidates, iter(rest))
+            rest = range(position.start, len(self._candidates))
+            choice = _DeviceChoice(position, alternative, self._candidates, iter(rest))
         else:
-            choice = _DeviceChoice(place, alternative, alternative.devices, iter((place.device,)))
+            choice = _DeviceChoice(
+                position, alternative, alternative.devices, iter((position.device,))
+            )
         self._choices.append(choice)
         return self._choose_device(choice)
 
-    def _choose_otherwise(
-        self, choice: _AlternativeChoice | _DeviceChoice, dead_end: _DeadEnd
-    ) -> _Step:
-        """Go on from the latest choice."""
+    def _backtrack(self, choice: _AlternativeChoice | _DeviceChoice, dead_end: _DeadEnd) -> _Step:
+        """Continue with the next candidate of the latest choice."""
         if isinstance(choice, _AlternativeChoice):
             if dead_end is _DeadEnd.NO_DEVICE:
                 choice.failure = dead_end
             return self._choose_alternative(choice)
-        self._give_back(choice.place.claim)
+        self._give_back(choice.position.claim)
         if dead_end is _DeadEnd.TOO_MANY_DEVICES:
             self._choices.pop()
             return dead_end
         return self._choose_device(choice)
 
     def _choose_alternative(self, choice: _AlternativeChoice) -> _Step:
-        place = choice.place
+        position = choice.position
         alternative = next(choice.rest, None)
         if alternative is None:
             self._choices.pop()
             return choice.failure
-        return _Place(place.claim, place.request, alternative)
+        return _Position(position.claim, position.request, alternative)
 
     def _choose_device(self, choice: _DeviceChoice) -> _Step:
-        place = choice.place
+        position = choice.position
         owned = frozenset[DeviceId]() if choice.alternative.is_admin else self._in_use.owned
         for i in choice.rest:
-            if choice.devices[i].id in owned:  # most devices, so this comes first
+            if choice.devices[i].id in owned:  # true for most devices, so it is tested first
                 continue
-            if self._take(choice.alternative, choice.devices[i], place.claim):
-                return _Place(
-                    place.claim, place.request, choice.alternative, place.device + 1, i + 1
+            if self._take(choice.alternative, choice.devices[i], position.claim):
+                return _Position(
+                    position.claim, position.request, choice.alternative, position.device + 1, i + 1
                 )
         self._choices.pop()
         return _DeadEnd.NO_DEVICE
@@ -258,7 +258,7 @@ class DeviceSearch:
         if alternative.devices is None and not alternative.selects(device):
             return False
         return self._in_use.has_counters(device) and device_taints.tolerates_taints(
-            device.device.taints, alternative.ask.tolerations
+            device.device.taints, alternative.spec.tolerations
         )
 
     def _find_constraints(
