@@ -1,4 +1,4 @@
-"""Call functions: choose the overload for the values at hand, and charge for long ones."""
+"""Call functions: choose the overload by the types of the values, and charge for long values."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def plan_function(node: FunctionCall, arguments: Sequence[Evaluate]) -> Evaluate
         if node.function in CONVERSIONS:
             raise CompilationError(f"program instantiation failed: {error}") from None
         return evaluate
-    # cel-go does not know the value of the others beforehand, which shows in errors around them.
+    # For cel-go the others are no constants; errors of enclosing expressions depend on that.
     return Constant(value) if node.function in CONVERSIONS else lambda _frame: value
 
 
@@ -77,7 +77,7 @@ def _plan_binary(overload: Overload, left: Evaluate, right: Evaluate) -> Evaluat
 
 
 class _Candidate:
-    """An overload with what it accepts."""
+    """An overload with the classes that its parameters accept."""
 
     __slots__ = ("_accepted", "_implementation", "_is_metered", "_nested", "takes_all")
 
@@ -117,7 +117,7 @@ _SIZED: Final = frozenset({str, bytes, list, Map})
 
 
 def _has_elements_of(value: Value, type_: Type) -> bool:
-    """Return whether the first element of a list has the type of the elements, as cel-go asks."""
+    """Return whether the first element of a list has the type of the elements, as cel-go tests."""
     element = type_.parameters[0]
     if type(value) is not list or not value or element.is_parameter or element.is_dynamic:
         return True
@@ -137,7 +137,7 @@ _LEFT_CLASSES: Final = {
     "matches": frozenset({str}),
     "size": frozenset({str}),
 }
-"""The left operands that know an operator; for others, cel-go names it in the error."""
+"""Classes of left operands that have an operator; for others, cel-go names it in the error."""
 
 
 def _fail(node: FunctionCall, values: list[Value], *, has_pattern: bool) -> EvaluationError:

@@ -1,4 +1,4 @@
-"""Check an expression: names, types, and the constants that are known beforehand.
+"""Check an expression: names, types and constant arguments.
 
 The rules are those of cel-go 0.26 with the options that Kubernetes sets (`checker/checker.go`,
 `cel/validator.go`, `k8s.io/apiserver/pkg/cel/environment/base.go`).
@@ -95,10 +95,10 @@ _Signature = tuple[Sequence[Type], Type]
 
 
 def check(tree: CelNode) -> int:
-    """Check a tree and complete it; return the number of slots that its frame needs.
+    """Check a tree, and write slots and overloads into it; return the number of slots of its frame.
 
     Raises:
-        CompilationError: the expression is no selector.
+        CompilationError: the expression is not a valid selector.
     """
     checker = _Checker()
     result = checker.check_whole(tree)
@@ -119,10 +119,10 @@ class _Variable:
 class _Checker:
     """Checks one tree.
 
-    Each level of the tree takes two frames of Python's stack: `map` has none, a comprehension may.
+    Each level of the tree takes two frames of Python's stack: `map` adds none, a comprehension can.
 
     Attributes:
-        slots: how many slots the variables met so far need.
+        slots: number of slots that the variables found so far need.
     """
 
     def __init__(self) -> None:
@@ -183,7 +183,7 @@ class _Checker:
         return self._resolve("_?_:_", _CONDITIONAL_SIGNATURES, types)[0]
 
     def _finish(self, type_: Type) -> Type:
-        """Return the type with `dyn` for the parameters about which nothing is known."""
+        """Return the type with `dyn` for unknown parameters."""
         resolved = self._substitutions.resolve(type_)
         if resolved.is_parameter:
             return DYN
@@ -248,11 +248,11 @@ class _Checker:
         result, matching = self._resolve(node.function, signatures, types)
         node.overloads = tuple(overloads[i] for i in matching)
         check_constants(node)
-        self._remember_format(node)
+        self._record_format(node)
         return result
 
-    def _remember_format(self, node: FunctionCall) -> None:
-        """Let a constant format be checked when the types of its arguments are known."""
+    def _record_format(self, node: FunctionCall) -> None:
+        """Record a constant format, to check it when the types of its arguments are known."""
         if node.function == _EXEMPT_FUNCTION and isinstance(node.target, Literal):
             arguments = node.arguments[0]
             if isinstance(arguments, ListLiteral):

@@ -1,4 +1,4 @@
-"""What the compiler already refuses about constant arguments: patterns, times, formats."""
+"""Check constant arguments at compile time: patterns, times and formats."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A device as selectors see it."""
+"""The variable `device` of selectors."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Attribute: TypeAlias = int | bool | str | VersionText
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class DeviceVariable:
-    """What a ResourceSlice says of a device.
+    """The fields of a device in a ResourceSlice that selectors can read.
 
     Attributes:
         driver: name of the driver, which is the domain of names without one.

@@ -12,7 +12,7 @@ from policysched.cel.values import Map, Optional, StrictValue, Uint, Value
 
 _NUMBERS = frozenset({int, Uint, float})
 _COLLECTION_UNITS = 8
-"""What the comparison of two lists or maps costs, apart from their elements."""
+"""Cost of the comparison of two lists or maps, apart from their elements."""
 
 
 def equals(left: Value, right: Value, meter: Meter) -> bool:
@@ -38,7 +38,7 @@ def equals(left: Value, right: Value, meter: Meter) -> bool:
 
 
 def is_equal_or_fails(left: Value, right: Value, meter: Meter) -> bool:
-    """Return whether two elements do not differ."""
+    """Return whether two elements are equal; elements that cannot be compared count as equal."""
     try:
         return equals(left, right, meter)
     except EvaluationError:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 
 class CompilationError(Exception):
-    """The expression is no valid selector; its text says why."""
+    """The expression is not a valid selector; the text is the reason."""
 
 
 class EvaluationError(Exception):
-    """The expression has no value for this device; its text is the reason, in CEL's words."""
+    """The expression has no value for this device; the text is the reason, in CEL's words."""
 
 
 class AbortedError(Exception):

@@ -17,7 +17,7 @@ _MAX_CODE_POINT, _SURROGATES = 0x10FFFF, range(0xD800, 0xE000)
 
 
 def read_int(text: str) -> int:
-    """Return the number without a check of its range: a sign may stand before it."""
+    """Return the number without a check of its range: a sign can precede it."""
     if len(text) > _MAX_DIGITS:
         raise CompilationError("invalid int literal")
     return int(text, 16) if text.startswith("0x") else int(text)
@@ -66,7 +66,7 @@ def _split_quotes(text: str) -> tuple[bool, str]:
     is_raw = text[0] in "rR"
     quoted = text[1:] if is_raw else text
     width = 3 if quoted[:3] in {'"""', "'''"} and len(quoted) >= len('""""""') else 1
-    # A carriage return before a line feed is the editor's, not the author's.
+    # As in cel-go, every line end is a line feed.
     return is_raw, quoted[width:-width].replace("\r\n", "\n").replace("\r", "\n")
 
 

@@ -20,7 +20,7 @@ def get_item(value: Value, key: Value) -> Value:
             return found
         raise _fail(key)
     if type(value) is list:
-        return value[_find_place(value, key)]
+        return value[_check_index(value, key)]
     if type(value) is Optional:
         return find_item(value, key)
     raise _fail(key)
@@ -40,8 +40,8 @@ def find_item(value: Value, key: Value) -> Optional:
         found, is_found = value.find(key)
         return Optional(found) if is_found else NO_VALUE
     if type(value) is list:
-        place = _read_index(key)
-        return Optional(value[place]) if 0 <= place < len(value) else NO_VALUE
+        index = _read_index(key)
+        return Optional(value[index]) if 0 <= index < len(value) else NO_VALUE
     return NO_VALUE
 
 
@@ -61,11 +61,11 @@ def check_key(key: Value) -> Value:
     return key
 
 
-def _find_place(items: list[Value], key: Value) -> int:
-    place = _read_index(key)
-    if not 0 <= place < len(items):
-        raise EvaluationError(f"index out of bounds: {place}")
-    return place
+def _check_index(items: list[Value], key: Value) -> int:
+    index = _read_index(key)
+    if not 0 <= index < len(items):
+        raise EvaluationError(f"index out of bounds: {index}")
+    return index
 
 
 def _read_index(key: Value) -> int:

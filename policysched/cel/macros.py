@@ -1,6 +1,6 @@
 """Replace calls of macros by nodes of their own: `has`, `all`, `map`, `cel.bind` and the like.
 
-A call whose name or number of arguments is no macro's stays a call. Sources: cel-go
+Other calls stay calls. Sources: cel-go
 `parser/macro.go`, `ext/{bindings,comprehensions,lists}.go`, `cel/library.go`.
 """
 
@@ -25,7 +25,7 @@ _SORTED_LIST: Final = "@sorted"
 
 
 def expand_call(function: str, target: CelNode | None, arguments: list[CelNode]) -> CelNode:
-    """Return what a call stands for.
+    """Return the node of a call, with macros expanded.
 
     Raises:
         CompilationError: the arguments of a macro do not fit.

@@ -1,4 +1,7 @@
-"""`value in [constants]` as a lookup, as cel-go optimizes it: its failures show."""
+"""Plan `value in [constants]` as a lookup, as cel-go does.
+
+A lookup fails for values that Go cannot hash; a comparison with each item does not.
+"""
 
 from __future__ import annotations
 

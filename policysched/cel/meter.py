@@ -1,6 +1,6 @@
 """Bound the work and the memory of one evaluation.
 
-Authors of claims are not trusted: a short expression can ask for a list that doubles forty times.
+Authors of claims are not trusted: a short expression can build a list that doubles forty times.
 One unit is about one step of the evaluator, one element of a list, or eight characters. The API
 server accepts only expressions with an estimate below 1,000,000 of its own units, which are
 coarser, so an expression from a cluster does not reach this limit.
@@ -16,7 +16,7 @@ _CHARACTERS_PER_UNIT = 8
 
 
 class Meter:
-    """What is left of the limit of one evaluation."""
+    """The remaining units of one evaluation."""
 
     __slots__ = ("_left",)
 
@@ -24,7 +24,7 @@ class Meter:
         self._left = units
 
     def charge(self, units: int) -> None:
-        """Take units away.
+        """Subtract units.
 
         Raises:
             AbortedError: there are not enough.
@@ -34,11 +34,11 @@ class Meter:
             raise AbortedError("operation cancelled: actual cost limit exceeded")
 
     def charge_text(self, characters: int) -> None:
-        """Take away what reading or making a text of this length costs."""
+        """Subtract the cost of reading or making a text of this length."""
         self.charge(1 + characters // _CHARACTERS_PER_UNIT)
 
     def charge_value(self, value: Value) -> None:
-        """Take away what reading or making a value costs."""
+        """Subtract the cost of reading or making a value."""
         if type(value) in {str, bytes}:
             self.charge_text(len(value))
         elif type(value) in {list, Map}:

@@ -1,4 +1,4 @@
-"""The table of functions: what the checker looks up, and what a call runs.
+"""The table of functions: signatures for the checker, implementations for calls.
 
 A module of `policysched.cel.functions` registers its functions with `define`. An implementation
 gets runtime values; one that needs the meter gets it as its first argument.
@@ -30,7 +30,7 @@ class Overload:
 
     Attributes:
         function: the name, such as `startsWith`, `sets.contains` or `_+_`.
-        is_method: whether the first parameter stands before the name.
+        is_method: whether the first parameter is the receiver, written before the name.
         parameters: types; the receiver first.
         result: the type of the result.
         implementation: gets the values, after the meter if `is_metered`.

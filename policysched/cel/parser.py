@@ -1,4 +1,4 @@
-"""Read the text of an expression into a syntax tree.
+"""Parse the text of an expression into a syntax tree.
 
 The grammar is grammar/cel.lark. Lark calls one method of `_TreeBuilder` for each rule while it
 parses, so no text is nested too deeply for Python's stack.
@@ -35,7 +35,7 @@ MAX_LENGTH: Final = 10 * 1024
 MAX_DEPTH: Final = 250
 """The limit of cel-go's parser; it also keeps the recursion of checker and evaluator short."""
 _LOOP_DEPTH: Final = 2
-"""Levels that a loop counts for: its evaluation takes twice the stack of other nodes."""
+"""Levels of a loop, whose evaluation takes twice the stack of other nodes."""
 _RESERVED: Final = frozenset(
     {"as", "break", "const", "continue", "else", "for", "function", "if", "import", "let", "loop"}
     | {"package", "namespace", "return", "var", "void", "while"}
@@ -46,7 +46,7 @@ def parse(text: str) -> CelNode:
     """Return the tree of an expression.
 
     Raises:
-        CompilationError: it is too long, too deep, or no expression.
+        CompilationError: the text is too long, nested too deeply, or not an expression.
     """
     if len(text) > MAX_LENGTH:
         raise CompilationError(f"the expression has more than {MAX_LENGTH} characters")

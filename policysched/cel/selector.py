@@ -1,4 +1,4 @@
-"""Device selectors: compile an expression once, then ask it about devices.
+"""Compile a device selector once, then evaluate it for devices.
 
 selector = compile_selector('device.attributes["gpu.example.com"].model == "A100"')
 selector.matches(device.make_value())
@@ -50,7 +50,7 @@ def compile_selector(expression: str) -> CompiledSelector:
     """Return the selector of an expression.
 
     Raises:
-        CompilationError: the expression is none.
+        CompilationError: the expression is not a valid selector.
     """
     tree = parse(expression)
     slots = check(tree)

@@ -1,4 +1,4 @@
-"""Static types of expressions, and when one type may stand for another.
+"""Static types of expressions, and which types can be assigned to others.
 
 The rules are those of the checker of cel-go 0.26 (`checker/types.go`).
 """
@@ -94,7 +94,7 @@ def unwrap_optional(type_: Type) -> tuple[Type, bool]:
 
 
 class Substitutions:
-    """What the type parameters met so far stand for.
+    """The types for which the type parameters found so far stand.
 
     Parameters can stand for types with other parameters, twice each: following them takes a time
     that doubles with each level, so the steps are counted.
@@ -107,7 +107,7 @@ class Substitutions:
         self._steps_left = _MAX_STEPS
 
     def make_parameter(self) -> Type:
-        """Return a type parameter that nothing else uses."""
+        """Return a new type parameter."""
         self._count += 1
         return Type(f"_var{self._count}", is_parameter=True)
 
@@ -117,7 +117,7 @@ class Substitutions:
         return [self._replace_parameters(each, fresh) for each in types]
 
     def resolve(self, type_: Type) -> Type:
-        """Return the type with everything that is known about its parameters."""
+        """Return the type with its known parameters replaced."""
         while type_.is_parameter and type_ in self._types:
             type_ = self._types[type_]
         if not type_.parameters:
@@ -125,7 +125,7 @@ class Substitutions:
         return Type(type_.name, tuple(self.resolve(each) for each in type_.parameters))
 
     def unify(self, given: Sequence[Type], wanted: Sequence[Type]) -> bool:
-        """Return whether the given types are assignable; if not, nothing new is learnt."""
+        """Return whether the given types are assignable; if not, nothing changes."""
         self._changes.clear()
         if self._are_assignable(given, wanted):
             return True

@@ -1,4 +1,4 @@
-"""The values of expressions while they run.
+"""Runtime values of expressions.
 
     CEL         Python                      CEL          Python
     int         int                         list         list
@@ -9,7 +9,7 @@
     bytes       bytes                       Semver       semvers.Semver
     null        None                        the device   Map
 
-`bool` and `Uint` are ints for Python, so code here asks `type(value) is int`, never `isinstance`.
+`bool` and `Uint` are ints for Python, so this package tests `type(value) is int`, not `isinstance`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from typing import Any, Final, TypeAlias
 from policysched.cel.failures import AbortedError
 
 Value: TypeAlias = Any
-"""A value as in the table; what is allowed depends on the operation, and is checked there."""
+"""A value as in the table; each operation checks which types it accepts."""
 
 
 class Uint(int):
@@ -57,7 +57,7 @@ class _BoolKey:
 
 
 class StrictValue(abc.ABC):
-    """A value of a Kubernetes library, which is compared with values of its own type only."""
+    """A value of a Kubernetes library; only values of its own type can be compared with it."""
 
     __slots__ = ()
 
@@ -167,13 +167,13 @@ def find_classes(type_name: str) -> frozenset[type]:
 
 
 _UNHASHABLE: set[type] = {bytes}
-"""Classes whose values Go cannot look up in a map: the attempt ends the evaluation."""
+"""Classes whose values Go cannot look up in a map; a lookup ends the evaluation."""
 
 
 def register_type(
     cls: type, name: str, *, is_hashable: bool = True, has_zero: bool = False
 ) -> None:
-    """Let values of a class have a type of this name; `has_zero` if one of them is falsy."""
+    """Register a class of values and the name of its type; `has_zero` if a value can be falsy."""
     TYPE_NAMES[cls] = name
     if has_zero:
         _ZEROABLE.add(cls)

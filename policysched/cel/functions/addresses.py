@@ -62,7 +62,7 @@ def parse_ip(text: str) -> IPValue:
     """Return the address of a text.
 
     Raises:
-        EvaluationError: it is none, or has a zone, or is an IPv4 address in IPv6.
+        EvaluationError: it is not an address, has a zone, or is an IPv4 address in IPv6.
     """
     try:
         address = ipaddress.ip_address(text)
@@ -145,7 +145,7 @@ def parse_cidr(text: str) -> CIDRValue:
     """Return the network of a text such as `10.0.0.0/8`.
 
     Raises:
-        EvaluationError: it is none.
+        EvaluationError: it is not a network in CIDR notation.
     """
     host, _, length = text.rpartition("/")
     failure = EvaluationError("network address parse error during conversion from string")

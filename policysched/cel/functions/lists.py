@@ -104,15 +104,15 @@ for _type, _zero in ((INT, 0), (UINT, Uint(0)), (DOUBLE, 0.0), (DURATION, Durati
 def find_first(meter: Meter, items: list[Value], value: Value) -> int:
     """Return the first index of an element, or -1."""
     meter.charge(1 + len(items))
-    places = (i for i, item in enumerate(items) if equality.is_surely_equal(item, value, meter))
-    return next(places, -1)
+    indices = (i for i, item in enumerate(items) if equality.is_surely_equal(item, value, meter))
+    return next(indices, -1)
 
 
 @define_method("lastIndexOf", (list_of(A), A), INT, is_metered=True)
 def find_last(meter: Meter, items: list[Value], value: Value) -> int:
     """Return the last index of an element, or -1."""
-    place = find_first(meter, items[::-1], value)
-    return len(items) - 1 - place if place >= 0 else -1
+    index = find_first(meter, items[::-1], value)
+    return len(items) - 1 - index if index >= 0 else -1
 
 
 @define_method("slice", (list_of(A), INT, INT), list_of(A), is_metered=True)
@@ -133,7 +133,7 @@ def cut(meter: Meter, items: list[Value], start: int, end: int) -> list[Value]:
 
 @define_method("flatten", (list_of(list_of(A)),), list_of(A), is_metered=True)
 def flatten_once(meter: Meter, items: list[Value]) -> list[Value]:
-    """Return the elements of the elements that are lists, and the others."""
+    """Return the list with the elements of each nested list in its place, one level deep."""
     return flatten(meter, items, 1)
 
 

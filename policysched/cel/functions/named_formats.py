@@ -1,6 +1,6 @@
 """`format.dns1123Label().validate(text)` and the like: Kubernetes' rules for names.
 
-Only whether a text is valid is exact; the reasons are shorter than Kubernetes' own. Source:
+The verdict is exact; the reasons are shorter than Kubernetes' own. Source:
 `k8s.io/apiserver/pkg/cel/library/format.go`, `k8s.io/apimachinery/pkg/util/validation`.
 """
 

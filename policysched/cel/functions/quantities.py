@@ -1,7 +1,7 @@
 """Kubernetes quantities: exact numbers with a suffix.
 
 Go keeps a quantity as an int64 with a decimal scale if it can, and as a decimal of any length if it
-cannot. The difference shows: only the former converts to an int. Source: `k8s.io/apimachinery/pkg/
+cannot. Only the former converts to an int. Source: `k8s.io/apimachinery/pkg/
 api/resource/{quantity,amount}.go`, `k8s.io/apiserver/pkg/cel/{quantity,library/quantity}.go`.
 """
 
@@ -93,7 +93,7 @@ def parse_quantity(text: str) -> Quantity:
     """Return the quantity of a text such as `1.5Gi`.
 
     Raises:
-        EvaluationError: it is none.
+        EvaluationError: it is not a quantity.
     """
     match = _FORMAT.fullmatch(text) if 0 < len(text) <= _MAX_LENGTH else None
     if match is None:
@@ -195,8 +195,8 @@ def convert_to_int(quantity: Quantity) -> int:
 def add(left: Quantity, right: Quantity) -> Quantity:
     """Return the sum."""
     if not left.is_long and not right.is_long and (not left.digits or not right.digits):
-        kept = left if not right.digits else right
-        return Quantity(kept.digits, kept.exponent, is_result=True)
+        other = left if not right.digits else right
+        return Quantity(other.digits, other.exponent, is_result=True)
     exponent = min(left.exponent, right.exponent)
     left_digits = left.digits * 10 ** (left.exponent - exponent)
     right_digits = right.digits * 10 ** (right.exponent - exponent)

@@ -27,7 +27,7 @@ class Semver(StrictValue):
 
     def __init__(self, numbers: tuple[int, int, int], pre_release: str) -> None:
         self.numbers = numbers
-        self.order = (numbers, not pre_release, tuple(map(_order, pre_release.split("."))))
+        self.order = (numbers, not pre_release, tuple(map(_make_sort_key, pre_release.split("."))))
 
     def equals(self, other: Value) -> bool:
         """Return whether the versions are equal, apart from build metadata."""
@@ -39,8 +39,8 @@ class Semver(StrictValue):
 register_type(Semver, SEMVER.name, is_hashable=False)
 
 
-def _order(identifier: str) -> tuple[bool, int, str]:
-    """Return what an identifier of a pre-release is compared by: numbers come before words."""
+def _make_sort_key(identifier: str) -> tuple[bool, int, str]:
+    """Return the sort key of an identifier of a pre-release: numbers come before words."""
     is_number = identifier.isdigit()
     return not is_number, int(identifier) if is_number else 0, identifier
 
@@ -51,7 +51,7 @@ def parse_semver(text: str) -> Semver:
     """Return the version of a text such as `1.2.3-rc.1+build`.
 
     Raises:
-        EvaluationError: it is none.
+        EvaluationError: it is not a version.
     """
     match = _VERSION.fullmatch(text) if len(text) <= _MAX_LENGTH else None
     if match is None:

@@ -20,13 +20,13 @@ _VERBS: Final = frozenset("sdfebxXo")
 _DEFAULT_PRECISION: Final = 6
 _MAX_PRECISION: Final = 1000
 _VALUE_UNITS: Final = 4
-"""What the text of a value costs, apart from its length."""
+"""Cost of the text of a value, apart from its length."""
 _SUPERSCRIPTS: Final = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Clause:
-    """The place of one argument, such as `%.2f`."""
+    """The placeholder of one argument, such as `%.2f`."""
 
     verb: str
     precision: int

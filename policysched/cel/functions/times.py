@@ -89,7 +89,7 @@ def parse_duration(text: str) -> Duration:
     """Return the duration of a text such as `1h30m`.
 
     Raises:
-        EvaluationError: it is none.
+        EvaluationError: it is not valid.
     """
     match = _DURATION.fullmatch(text) if len(text) <= _MAX_LENGTH else None
     if match is None:
@@ -106,7 +106,7 @@ def parse_timestamp(text: str) -> Timestamp:
     """Return the timestamp of a text such as `2026-01-31T08:00:00Z`.
 
     Raises:
-        EvaluationError: it is none.
+        EvaluationError: it is not valid.
     """
     failure = EvaluationError("type conversion error from 'string' to 'google.protobuf.Timestamp'")
     match = _TIMESTAMP.fullmatch(text) if len(text) <= _MAX_LENGTH else None

@@ -1,7 +1,7 @@
 """Absolute URLs, read as Go's `net/url` reads them.
 
 Sources: Go `net/url/url.go`, `k8s.io/apiserver/pkg/cel/library/urls.go`. Python's `urllib.parse`
-accepts nearly every text, so it is no help.
+accepts nearly every text, so it is not used.
 """
 
 from __future__ import annotations
@@ -63,10 +63,10 @@ def parse_url(text: str) -> URLValue:
     """Return the URL of a text.
 
     Raises:
-        EvaluationError: it is none, or relative without a leading slash.
+        EvaluationError: it is not a URL, or is relative without a leading slash.
     """
     _parse(text, is_request=True)
-    # As in Go, the first parse takes a fragment for a part of the path, so it checks only.
+    # As in Go, the first parse takes a fragment for a part of the path, so it only checks the text.
     return _parse(text.partition("#")[0], is_request=False)
 
 
