@@ -6,7 +6,7 @@ from policysched.cluster.pods import pod_shape
 
 
 class ClaimUsers:
-    """The pods that name each claim, or have an ephemeral volume for which it is."""
+    """The pods that name each claim, or have the ephemeral volume for which it was created."""
 
     def __init__(self) -> None:
         """Start without pods."""

@@ -19,8 +19,8 @@ def make_device_sinks(
 ) -> DeviceSinks:
     """Return a sink for each kind of object, keyed by type; they write to `devices`.
 
-    Claims send their events themselves, because an assumption of the scheduler is a change, too:
-    the devices of a claim are free as soon as the scheduler knows.
+    ResourceClaims send their own events, because an assumption of the scheduler is also a change:
+    the devices of a deallocated claim are free before the watch shows it.
     """
 
     def make_sender(resource: events.EventResource) -> object_sink.Notify[Any]:

@@ -1,4 +1,4 @@
-"""Count what allocated claims hold of each device.
+"""Count the uses of each device by allocated claims.
 
 Source: `plugins/dynamicresources/allocateddevices.go`.
 """
@@ -18,10 +18,10 @@ from policysched.cluster.objects import device_objects
 
 @dataclasses.dataclass(slots=True)
 class DeviceUse:
-    """What claims hold of one device.
+    """The use of one device by claims.
 
     Attributes:
-        owners: number of claims that have the device alone; more than one is a conflict.
+        owners: number of claims that have the device and do not share it; two are a conflict.
         shares: number of shares.
         measured_shares: number of shares that consume capacity.
         consumed: the sum of what the shares consume of each capacity.
@@ -44,11 +44,11 @@ class DeviceUse:
 
 
 class DeviceUses(Protocol):
-    """What claims hold of devices."""
+    """The uses of devices by claims."""
 
     @property
     def owned(self) -> AbstractSet[DeviceId]:
-        """The devices that a claim has alone."""
+        """The devices that a claim has and does not share."""
         ...
 
     def get_use(self, device: DeviceId) -> DeviceUse | None:
@@ -59,11 +59,11 @@ class DeviceUses(Protocol):
 class AllocatedDevices:
     """The devices of all allocated claims.
 
-    The claims of a pod in its binding cycle count like those whose allocation has been written. A
-    claim counts once, even if both are known. Devices with admin access are free for others.
+    An allocation in flight counts like a written one. A claim counts once, even if both are known.
+    Devices with admin access are free for others.
 
     Attributes:
-        owned: the devices that a claim has alone.
+        owned: the devices that a claim has and does not share.
         changes: log of the pools of which the use of a device changed.
     """
 
@@ -82,7 +82,7 @@ class AllocatedDevices:
         """Record the allocation of a claim, in place of its previous one; None if it has none.
 
         Raises:
-            quantity.QuantityError: a consumed capacity is no quantity.
+            quantity.QuantityError: a consumed capacity is not a quantity.
         """
         devices = None if allocation is None else allocation.devices
         if devices == self._claims.get(claim_uid):
@@ -129,7 +129,7 @@ def _count_share(
 
 
 class SupposedDevices:
-    """The devices of all allocated claims and of further allocations, which are only supposed."""
+    """The devices of all allocated claims, and of further allocations as if they were written."""
 
     def __init__(
         self, known: AllocatedDevices, allocations: Iterable[device_objects.AllocationResult]
@@ -142,7 +142,7 @@ class SupposedDevices:
 
     @property
     def owned(self) -> AbstractSet[DeviceId]:
-        """The devices that a claim has alone."""
+        """The devices that a claim has and does not share."""
         return self._known.owned | self._supposed.owned
 
     def get_use(self, device: DeviceId) -> DeviceUse | None:

@@ -1,4 +1,4 @@
-"""Exact amounts of capacities and counters, with the text from which they come."""
+"""Exact amounts of capacities and counters, with their texts."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def make_amount(source: wire.Quantity) -> Amount:
     """Return the amount of a quantity.
 
     Raises:
-        quantity.QuantityError: it is none.
+        quantity.QuantityError: the source is not a quantity.
     """
     text = str(source)
     number = quantity.parse_quantity(text)
@@ -36,6 +36,6 @@ def make_amounts(sources: Mapping[str, wire.Quantity]) -> dict[str, Amount]:
     """Return the amounts of quantities by name.
 
     Raises:
-        quantity.QuantityError: one of them is none.
+        quantity.QuantityError: a source is not a quantity.
     """
     return {name: make_amount(source) for name, source in sources.items()}

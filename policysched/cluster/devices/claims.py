@@ -1,4 +1,4 @@
-"""Keep ResourceClaims, with the allocations that the scheduler has decided but not yet observed.
+"""Store ResourceClaims, with the allocations that the scheduler has decided but not yet observed.
 
 A claim passes through three versions, and the newest one counts:
 
@@ -29,8 +29,8 @@ class ResourceClaims:
 
     Attributes:
         allocated: the devices of all allocations, including those in flight.
-        on_change: is called with the version of a claim before a change and the one after it, or
-            None. A new assumption is a change; an observed version that is no newer is none.
+        on_change: is called with the versions of a claim before and after a change, or None. A new
+            assumption is a change; an observed version that is not newer is not.
     """
 
     def __init__(self) -> None:
@@ -51,7 +51,7 @@ class ResourceClaims:
         return self._find((namespace, name))
 
     def find_extended_resource_claim(self, pod_uid: str) -> Claim | None:
-        """Return the claim that was made for extended resources of a pod, or None."""
+        """Return the claim that was created for extended resources of a pod, or None."""
         key = self._extended.get(pod_uid)
         return None if key is None else self._find(key)
 
@@ -61,7 +61,7 @@ class ResourceClaims:
         """Add or replace a claim; an assumption about an older version ends.
 
         Raises:
-            quantity.QuantityError: a consumed capacity is no quantity.
+            quantity.QuantityError: a consumed capacity is not a quantity.
         """
         key = _make_key(item)
         old = self._find(key)
@@ -96,23 +96,23 @@ class ResourceClaims:
         self._note_change(old, item)
 
     def start_allocation(self, uid: str, allocation: device_objects.AllocationResult) -> None:
-        """Count the devices of an allocation that is going to be written."""
+        """Count the devices of an allocation in flight."""
         self._in_flight[uid] = allocation
         self.allocated.set(uid, allocation)
 
     def end_allocation(self, item: Claim) -> None:
-        """Stop counting an allocation; the allocation of the newest version counts again."""
+        """End an allocation in flight; the allocation of the newest version counts again."""
         if self._in_flight.pop(item.metadata.uid, None) is not None:
             newest = self._find(_make_key(item))
-            is_there = newest is not None and newest.metadata.uid == item.metadata.uid
-            allocation = newest.allocation if newest is not None and is_there else None
+            is_same = newest is not None and newest.metadata.uid == item.metadata.uid
+            allocation = newest.allocation if newest is not None and is_same else None
             self.allocated.set(item.metadata.uid, allocation)
 
     def give_up_allocation(self, item: Claim) -> None:
-        """Undo an allocation that was not written; nothing happens if there is none.
+        """Undo an allocation in flight; nothing happens without one.
 
-        Its devices are free from now on, which is a change, because it can help other pods.
-        kube-scheduler has no event for it.
+        Its devices become free. That is a change, because it can help other pods; kube-scheduler
+        has no event for it.
         """
         allocation = self._in_flight.get(item.metadata.uid)
         if allocation is None:
@@ -124,7 +124,7 @@ class ResourceClaims:
             self.on_change(msgspec.structs.replace(newest, status=status), newest)
 
     def is_being_allocated(self, uid: str) -> bool:
-        """Return whether an allocation of the claim is going to be written."""
+        """Return whether an allocation of the claim is in flight."""
         return uid in self._in_flight
 
     def _find(self, key: ClaimKey) -> Claim | None:

@@ -1,4 +1,4 @@
-"""Keep DeviceClasses, and find those that provide extended resources.
+"""Store DeviceClasses, and find those that provide extended resources.
 
 Source: `framework/plugins/dynamicresources/extended` (ExtendedResourceCache).
 """
@@ -11,7 +11,7 @@ from typing import Final
 from policysched.cluster.objects import device_objects
 
 IMPLICIT_PREFIX: Final = "deviceclass.resource.kubernetes.io/"
-"""Before the name of a class: the extended resource that each class provides."""
+"""Prefix of the extended resource that each class provides, before the name of the class."""
 
 
 class DeviceClasses:
@@ -84,7 +84,7 @@ class DeviceClasses:
 
 
 def _get_provision(item: device_objects.DeviceClass | None) -> tuple[str | None, ...] | None:
-    """Return the fields that decide about extended resources of a class; None without a class."""
+    """Return the fields that determine the extended resource of a class; None without a class."""
     if item is None:
         return None
     return item.spec.extended_resource_name, item.metadata.creation_timestamp

@@ -1,8 +1,8 @@
-"""Keep the pools of every node, as one object for all nodes that can use the same devices.
+"""Cache the pools of every node, as one object for all nodes that can use the same devices.
 
-Whether devices can be allocated follows from the pools of a node and not from the node itself. So
-an answer about a set of pools holds for all nodes that have it: for one node, if its devices are in
-the node, and for all of them, if the devices are in the network.
+The pools of a node determine whether devices can be allocated; its other fields do not. So a result
+for a set of pools holds for all nodes that have the set: one node if the devices are local, and all
+nodes if the devices are in the network.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ class PoolSet:
     """The pools that some nodes can use.
 
     Attributes:
-        pools: the pools, in the order in which the allocator tries them, without ready pools of
-            which no device is for the nodes.
+        pools: the pools, in the order in which the allocator tries them; without ready pools that
+            have no devices for the nodes.
         slices: the slices for the nodes, also outdated ones and those of incomplete pools.
-        error: why the pools are unknown, or "".
+        error: the reason why the pools are unknown, or "".
     """
 
     pools: tuple[pools.NodePool, ...] = ()
@@ -36,7 +36,7 @@ class PoolSet:
     error: str = ""
 
     def list_devices(self) -> list[SliceDevice]:
-        """Return the devices that can be allocated, in the order in which the allocator tries."""
+        """Return the devices that can be allocated, in the published order."""
         return [device for pool in self.pools for device in pool.devices]
 
     def list_published_devices(self) -> list[SliceDevice]:
@@ -48,9 +48,9 @@ class NodePools:
     """The set of pools of each node; it follows slices and nodes.
 
     Attributes:
-        sets: the sets; those that no node has any more are dropped with the next `epoch`.
+        sets: the sets; unused ones are dropped with the next `epoch`.
         set_of_row: intp (C,), index into `sets` of each row; it has no meaning for dead rows.
-        epoch: a number that changes when the sets are numbered anew.
+        epoch: a number that changes when the sets get new numbers.
     """
 
     def __init__(self, known: slices.ResourceSlices) -> None:
@@ -76,10 +76,10 @@ class NodePools:
 
     def refresh(self, nodes: columns.NodeColumns) -> None:
         """Update the sets of all rows whose node or slices changed."""
-        is_other = self._refresh_unready_pools()
+        has_changed = self._refresh_unready_pools()
         slice_changes = self._slice_changes.read_changes()
         rows = self._node_changes.read_changes(nodes.node_changes)
-        if is_other or slice_changes is None or rows is None or len(self.sets) > 2 * nodes.size:
+        if has_changed or slice_changes is None or rows is None or len(self.sets) > 2 * nodes.size:
             self._clear()
             changed: Iterable[int] = range(nodes.size)
         else:
@@ -93,22 +93,22 @@ class NodePools:
                 self.set_of_row[row] = self._find_number(node)
 
     def _refresh_unready_pools(self) -> bool:
-        """Update the pools that are not ready for any node; return whether there are other ones.
+        """Update the pools with counters that are not ready; return whether any state changed.
 
-        Slices with counters are for all nodes. A pool that is ready makes no difference to nodes
-        that can use none of its devices; else, no node can fulfil a request for all devices.
+        Slices with counters are for all nodes. A pool that is not ready rejects requests for all
+        devices on every node. A ready pool does not affect nodes that can use none of its devices.
         """
         changed = self._pool_changes.read_changes()
         if changed is None:
             changed = [*self._known.list_pools_with_counters(), *self._unready_elsewhere]
-        is_other = False
+        has_changed = False
         for pool in set(changed):
             old = self._unready_elsewhere.pop(pool, None)
             new = pools.find_unready_pool(self._known, pool)
             if new is not None:
                 self._unready_elsewhere[pool] = new
-            is_other |= (old and old.state) != (new and new.state)
-        return is_other
+            has_changed |= (old and old.state) != (new and new.state)
+        return has_changed
 
     def _find_number(self, node: objects.Node) -> int:
         try:
@@ -139,7 +139,7 @@ def _list_identities(
     newest: pools.NodeSlices,
     node: objects.Node,
 ) -> Iterator[Hashable]:
-    """Yield the identity of the pools of a node; other and earlier pools have another one."""
+    """Yield the parts of a key that identifies the pools of a node in their current versions."""
     for each in of_node:
         yield each
         if not each.nodes.is_set:
@@ -150,9 +150,9 @@ def _list_identities(
 
 
 def _list_own_devices(of: IndexedSlice, node: objects.Node) -> tuple[bool, ...]:
-    """Return which devices select the node themselves, which `perDeviceNodeSelection` permits.
+    """Return for each device whether its own selection has the node (`perDeviceNodeSelection`).
 
-    A selector that cannot be parsed counts as no selection; the allocator reports it.
+    A selector that cannot be parsed selects no node; the allocator reports it.
     """
     found = []
     for each in of.devices:

@@ -26,7 +26,7 @@ class NodeSelection:
         all_nodes: whether all nodes are selected.
         node_selector: the selector of the nodes, or None.
         terms: its terms, parsed.
-        errors: why it cannot be parsed, or "".
+        errors: its syntax errors, or "".
     """
 
     node_name: str | None

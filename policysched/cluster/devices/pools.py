@@ -73,10 +73,7 @@ def select_slices(known: slices.ResourceSlices, node: objects.Node) -> list[Inde
 
 
 def find_unready_pool(known: slices.ResourceSlices, pool: PoolId) -> NodePool | None:
-    """Return a pool with counters as nodes see it that can use none of its devices.
-
-    None if it is ready: then it makes no difference to them.
-    """
+    """Return a pool with counters for nodes that can use none of its devices, or None if ready."""
     newest = group_newest(known.list_counters(pool))
     found = _make_pool(known, pool, newest[pool]) if pool in newest else None
     return None if found is None or found.state is PoolState.READY else found
@@ -105,7 +102,7 @@ def sort_pools(some: Iterable[NodePool]) -> list[NodePool]:
 
 
 def is_complete(members: Sequence[IndexedSlice]) -> bool:
-    """Return whether a pool has no slices but those for a node; else, the others count, too."""
+    """Return whether the slices for a node are all slices of the pool."""
     return len(members) == members[0].slice_count
 
 
@@ -135,10 +132,10 @@ def _add_if_newest(newest: dict[PoolId, list[IndexedSlice]], each: IndexedSlice)
 def _make_pool(
     known: slices.ResourceSlices, pool: PoolId, members: list[IndexedSlice]
 ) -> NodePool | None:
-    """Return the pool of some slices; None if it has a newer generation, which is elsewhere.
+    """Return the pool of some slices; None if other slices have a newer generation.
 
-    If the slices for this node are as many as the pool has, no other slices are looked at. A newer
-    generation without slices for this node is not noticed then.
+    If the node has all slices of the generation, other slices are ignored, also those of a newer
+    generation without slices for this node.
     """
     if is_complete(members):
         return _build_pool(pool, members, ())

@@ -64,11 +64,11 @@ class Capacity:
 
 @dataclasses.dataclass(frozen=True, eq=False, slots=True, weakref_slot=True)
 class SliceDevice:
-    """A device of a slice; one object for as long as the slice does not change.
+    """A device of a slice; a changed slice has new objects.
 
     Attributes:
         id: its identity.
-        device: what its slice says.
+        device: the device as published in the slice.
         capacity: its capacities by name.
         counters: its consumption of counters of its pool.
         nodes: the nodes that can use it.
@@ -129,7 +129,7 @@ def index_slice(item: device_objects.ResourceSlice) -> IndexedSlice:
     """Parse a slice.
 
     Raises:
-        quantity.QuantityError: a capacity or counter is no quantity.
+        quantity.QuantityError: a capacity or counter is not a quantity.
     """
     spec = item.spec
     pool = PoolId(spec.driver, spec.pool.name)

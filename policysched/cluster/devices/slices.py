@@ -46,7 +46,7 @@ class ResourceSlices:
         """Add or replace a slice.
 
         Raises:
-            quantity.QuantityError: a capacity or counter is no quantity.
+            quantity.QuantityError: a capacity or counter is not a quantity.
         """
         indexed = slice_devices.index_slice(item)
         self.remove(indexed.name)
@@ -74,7 +74,7 @@ class ResourceSlices:
         return old.source
 
     def list_candidates(self, node_name: str) -> Iterator[IndexedSlice]:
-        """Yield the slices with devices that the node may be able to use.
+        """Yield the slices with devices that the node can possibly use.
 
         These are its own slices, and slices that name no node.
         """
@@ -90,7 +90,7 @@ class ResourceSlices:
         return self._counters.get(pool, {}).values()
 
     def _note_change(self, changed: IndexedSlice) -> None:
-        """Record the nodes that have slices of the same pool; it can be incomplete for them now."""
+        """Record the nodes with slices of the pool, because it can be incomplete for them now."""
         of_pool = self.list_pool(changed.pool)
         node_names = {_get_node_key(each) for each in of_pool if not each.counter_sets}
         if "" in node_names:

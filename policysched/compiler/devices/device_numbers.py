@@ -1,4 +1,4 @@
-"""Compile numbers about devices; each is calculated once for all nodes with the same pools."""
+"""Compile numbers about devices; each one is computed once for all nodes with the same pools."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from policysched.plugins.shared import selector_cache, set_numbers
 
 
 class DeviceNumbers:
-    """Compiles numbers about devices; equal expressions are one object, and share what it keeps."""
+    """Compiles numbers about devices; equal expressions share one object and its cache."""
 
     def __init__(self) -> None:
         """Start without numbers."""
@@ -68,7 +68,7 @@ class NodeDeviceNumber:
     def __init__(
         self, choose_compute: Callable[[snapshot.Snapshot], set_numbers.ComputeNumber]
     ) -> None:
-        """Calculate the number of a set of pools by what `choose_compute` returns."""
+        """Compute the number of a set of pools with the function that `choose_compute` returns."""
         self._choose_compute = choose_compute
         self._numbers = set_numbers.SetNumbers(0.0)
 
@@ -86,14 +86,14 @@ class PodDeviceNumber:
     """A number about the devices that a pod would get on each node.
 
     Attributes:
-        measure: calculates it from the devices.
+        measure: computes it from the devices.
         without_devices: its value if the pod gets no devices.
     """
 
     def __init__(
         self, measure: Callable[[pod_devices.PodDevices], float], without_devices: float
     ) -> None:
-        """Calculate the number by `measure`."""
+        """Compute the number with `measure`."""
         self.measure = measure
         self.without_devices = without_devices
         self.get_numbers: Callable[[Hashable], set_numbers.SetNumbers] = functools.lru_cache(

@@ -33,7 +33,7 @@ class PodDevices:
     new: Sequence[device_objects.AllocationResult]
 
     def find_smallest(self, name: str, read: ReadDevice) -> float:
-        """Return the smallest of the values that `read` returns for `name`; NaN without any."""
+        """Return the smallest value that `read` returns for `name`; NaN without values."""
         by_id = {each.id: each for each in self.pools.list_devices()}
         ids = (*self.known, *list_device_ids(self.new))
         values = (read(by_id[each], name) for each in ids if each in by_id)

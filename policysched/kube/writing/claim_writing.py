@@ -22,7 +22,7 @@ from policysched.kube.writing import paths, write_errors
 
 WRITE_POLICY = client.CallRetryPolicy(timeout_seconds=15.0, max_attempts=5)
 CREATE_POLICY = client.CallRetryPolicy(timeout_seconds=15.0, max_attempts=1)
-"""A creation that is repeated after its answer was lost would create a second claim."""
+"""A retry after a lost answer would create a second claim."""
 
 _encoder = msgspec.json.Encoder()
 
@@ -42,16 +42,16 @@ class ApiClaimWriter:
     async def write_finalizers(
         self, claim: device_objects.ResourceClaim
     ) -> device_objects.ResourceClaim | handles.WriteError:
-        """Write the finalizers of a claim; return the claim as it is then."""
+        """Write the finalizers of a claim; return its new version."""
         patch = _make_patch(claim, {"/metadata/finalizers": claim.metadata.finalizers})
         return await self._call("PATCH", _format_path(claim), patch)
 
     async def write_status(
         self, claim: device_objects.ResourceClaim
     ) -> device_objects.ResourceClaim | handles.WriteError:
-        """Write allocation and reservations of a claim; return the claim as it is then.
+        """Write allocation and reservations of a claim; return its new version.
 
-        Without an allocation, the reports of drivers on its devices are removed, too.
+        Without an allocation, the reports of drivers on its devices are also removed.
         """
         fields: dict[str, object] = {
             "/status/allocation": claim.allocation,
@@ -77,7 +77,7 @@ class ApiClaimWriter:
     async def create(
         self, claim: device_objects.ResourceClaim, name_prefix: str
     ) -> device_objects.ResourceClaim | handles.WriteError:
-        """Create a claim with a new name that begins so; return it."""
+        """Create a claim; the API server makes its name from `name_prefix`. Return the claim."""
         meta = claim.metadata
         body = {
             "apiVersion": device_objects.API_VERSION,
@@ -115,7 +115,7 @@ class ApiClaimWriter:
     async def write_extended_resource_status(
         self, pod: pod_shape.PodInfo, status: objects.PodExtendedResourceClaimStatus
     ) -> handles.WriteError | None:
-        """Write into the status of a pod which claim serves its extended resources."""
+        """Write the claim for the extended resources of a pod into its status."""
         meta = pod.pod.metadata
         body = {
             "metadata": {"uid": meta.uid},

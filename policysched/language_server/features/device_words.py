@@ -18,7 +18,7 @@ _DETAILS = {
     "deviceAttribute": "attribute of devices",
     "deviceCapacity": "capacity of devices",
 }
-"""Key of the facts of a cluster -> what the names are."""
+"""Key of the facts of a cluster -> the kind of its names."""
 
 
 def propose_device_names(
@@ -33,7 +33,7 @@ def propose_device_names(
 
 
 def describe_device_name(known: words.CompletionVocabulary, function: str, name: str) -> str:
-    """Return what the argument of a function is in the cluster, or "" if nothing is known."""
+    """Describe the argument of a function by the cluster; "" if nothing is known."""
     if function not in FUNCTIONS:
         return ""
     kind = _find_kind(function)

@@ -1,4 +1,4 @@
-"""Facts about the devices of a cluster: the names that policies can give of them."""
+"""Facts about the devices of a cluster: the names that policies can use."""
 
 from __future__ import annotations
 
@@ -14,10 +14,9 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class DeviceFacts:
-    """The names of classes, and of what devices have; empty sets for what was not listed.
+    """The names of classes, attributes and capacities; empty if the cluster lists none.
 
-    Names of attributes and capacities are in each form in which a policy can write them: those in
-    the domain of a driver also without it.
+    Attributes and capacities are in both forms: a name in the domain of its driver also without it.
 
     Attributes:
         classes: names of DeviceClasses.

@@ -42,7 +42,7 @@ def is_lost(
 def check_readiness(claim: device_objects.ResourceClaim) -> bool | str:
     """Return whether all devices of a claim are ready, or the text of a failure.
 
-    The first device decides that is not ready or has failed.
+    The first device that is not ready or has failed decides.
     """
     if claim.allocation is None:
         return False
@@ -79,7 +79,7 @@ def _find_device_status(
 def has_timed_out(
     claim: device_objects.ResourceClaim, now_seconds: float, timeout_seconds: float
 ) -> bool:
-    """Return whether devices of a claim had `timeout_seconds` to become ready.
+    """Return whether the time of the devices of a claim to become ready is over.
 
     `now_seconds` are seconds since 1970.
     """

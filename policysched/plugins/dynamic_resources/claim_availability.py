@@ -23,9 +23,9 @@ class ClaimAvailability:
         now_seconds: float,
         binding_seconds: float,
     ) -> None:
-        """Look at those of `claims` that are allocated.
+        """Use those of `claims` that are allocated.
 
-        One with a device that failed, or was not ready in `binding_seconds`, is lost everywhere.
+        A claim is lost on all nodes if a device failed, or was not ready in `binding_seconds`.
         """
         self._selections: dict[int, node_selection.NodeSelection] = {}
         self._lost_everywhere: list[int] = []
@@ -59,7 +59,7 @@ class ClaimAvailability:
 
 
 def find_selector_error(allocation: device_objects.AllocationResult) -> str:
-    """Return why the node selector of an allocation cannot be parsed, or ""."""
+    """Return the syntax error of the node selector of an allocation, or ""."""
     return make_selection(allocation).errors
 
 

@@ -1,4 +1,4 @@
-"""Write the allocation and the reservation of a claim for a pod that is going to be bound.
+"""Write the allocation and the reservation of one claim before its pod is bound.
 
 Source: `framework/plugins/dynamicresources/dynamicresources.go`, bindClaim.
 """
@@ -30,10 +30,10 @@ class ClaimBinder:
     """Writes claims for one pod.
 
     Attributes:
-        pod: for which claims are reserved.
-        writer: the door to the API server.
+        pod: the pod for which claims are reserved.
+        writer: writes claims to the API server.
         sleep: waits between tries.
-        timestamp: the time that new allocations get, as the API has it.
+        timestamp: the time of new allocations, in the API's format.
     """
 
     pod: pod_shape.PodInfo
@@ -46,7 +46,7 @@ class ClaimBinder:
         claim: device_objects.ResourceClaim,
         allocation: device_objects.AllocationResult | None,
     ) -> device_objects.ResourceClaim:
-        """Reserve a claim, with the allocation that Reserve chose if it has none; return it.
+        """Reserve a claim, with `allocation` if it has none; return its new version.
 
         Raises:
             ClaimBindingError: the claim was not reserved.
@@ -73,7 +73,7 @@ class ClaimBinder:
         claim: device_objects.ResourceClaim,
         allocation: device_objects.AllocationResult | None,
     ) -> bool:
-        """Return whether an earlier try was carried out, although its answer was lost."""
+        """Return whether the API server carried out an earlier try whose answer was lost."""
         if claim.allocation is None or not pod_claims.is_reserved_for(claim, self.pod):
             return False
         return allocation is None or claim.allocation.devices == allocation.devices
@@ -102,14 +102,14 @@ class ClaimBinder:
         reserved = reserve_claim(claim, chosen, self.pod, self.timestamp)
         written = await self.writer.write_status(reserved)
         if isinstance(written, handles.WriteError):
-            what = "reservation" if allocation is None else "allocation and reservation"
-            return _prefix_error(f"add {what} to claim {claim.full_name}", written)
+            written_fields = "reservation" if allocation is None else "allocation and reservation"
+            return _prefix_error(f"add {written_fields} to claim {claim.full_name}", written)
         return written
 
     async def _protect(
         self, claim: device_objects.ResourceClaim
     ) -> device_objects.ResourceClaim | handles.WriteError:
-        """Return the claim with its finalizer, which an update of the status cannot add."""
+        """Return the claim with its finalizer written; a status update cannot add it."""
         protected = add_finalizer(claim)
         return claim if protected is claim else await self.writer.write_finalizers(protected)
 
@@ -123,8 +123,8 @@ def reserve_claim(
     """Return the claim with an allocation, reserved for a pod.
 
     An allocation that is new gets `timestamp`. One that the claim already has stays as it is,
-    because the API server permits no change to it. kube-scheduler adds a missing timestamp, and is
-    refused each time.
+    because the API server permits no change to it. kube-scheduler adds a missing timestamp, and the
+    server refuses each such write.
     """
     meta = pod.pod.metadata
     reservation = device_objects.ResourceClaimConsumerReference(
@@ -184,5 +184,5 @@ def _remove_finalizer(claim: device_objects.ResourceClaim) -> device_objects.Res
     return msgspec.structs.replace(claim, metadata=metadata)
 
 
-def _prefix_error(doing: str, error: handles.WriteError) -> handles.WriteError:
-    return dataclasses.replace(error, message=f"{doing}: {error.message}")
+def _prefix_error(action: str, error: handles.WriteError) -> handles.WriteError:
+    return dataclasses.replace(error, message=f"{action}: {error.message}")

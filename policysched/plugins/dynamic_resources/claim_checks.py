@@ -1,4 +1,4 @@
-"""Find claims in PreFilter for which no node can have devices.
+"""Find claims for which no node can have devices, in PreFilter.
 
 Source: `framework/plugins/dynamicresources/dynamicresources.go`, PreFilter.
 """
@@ -14,7 +14,7 @@ from policysched.plugins.dynamic_resources import claim_availability
 def find_problem(
     plugin: str, claim: device_objects.ResourceClaim, devices: cluster_devices.ClusterDevices
 ) -> status.Status | None:
-    """Return why no node can be found for a claim, as a status of `plugin`, or None."""
+    """Return the reason why no node fits a claim, as a status of `plugin`, or None."""
     if claim.allocation is not None:
         problem = claim_availability.find_selector_error(claim.allocation)
         return status.Status(status.Code.ERROR, (problem,), plugin) if problem else None

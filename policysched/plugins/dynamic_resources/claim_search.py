@@ -1,4 +1,4 @@
-"""Search devices for all claims of a pod that have none."""
+"""Search for devices for all claims of a pod that have none."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from policysched.plugins.dynamic_resources.allocation import (
 from policysched.plugins.shared import selector_cache
 
 MAX_ALTERNATIVES = 8
-"""`FirstAvailableDeviceRequestMaxSize` of the API; the first alternative scores as much."""
+"""`FirstAvailableDeviceRequestMaxSize` of the API; the score of the first alternative."""
 
 _encoder = msgspec.json.Encoder(order="deterministic")
 
@@ -29,10 +29,9 @@ class SearchSettings:
     """The settings of all searches of a plugin.
 
     Attributes:
-        selectors: compiled selectors, with their answers.
+        selectors: compiled selectors, with their cached results.
         clock: measures `timeout_seconds`.
-        timeout_seconds: how long the searches for a pod may take on all nodes together; 0 for any
-            time.
+        timeout_seconds: limit of the searches for a pod on all nodes together; 0 for none.
         order: the order in which the devices of a node are tried.
     """
 
@@ -43,13 +42,13 @@ class SearchSettings:
 
 
 class ClaimSearch:
-    """Searches devices for some claims, on one node after the other.
+    """Searches for devices for some claims, on one node after the other.
 
-    All pods, and the renewal of the lease, wait for a search. Therefore the time for all nodes is
-    limited; what was found before it is over is kept for the next attempt.
+    Other pods and the renewal of the lease wait during a search. Therefore the time for all nodes
+    together is limited. Verdicts from before the timeout are cached for the next attempt.
 
     Attributes:
-        kind: equal for claims that get the same answer on every node.
+        kind: equal for claims that get the same devices on every node.
     """
 
     def __init__(
@@ -58,7 +57,7 @@ class ClaimSearch:
         devices: cluster_devices.ClusterDevices,
         settings: SearchSettings,
     ) -> None:
-        """Search devices for `claims`, which have none, among `devices`."""
+        """Search for devices for `claims`, which have none, among `devices`."""
         self._claims = claims
         self._devices = devices
         self._settings = settings
@@ -73,7 +72,7 @@ class ClaimSearch:
         """Return an allocation for each claim; None if the node lacks devices for them.
 
         Raises:
-            AllocationError: a claim, a class or a slice cannot be processed, on whichever node.
+            AllocationError: a claim, a class or a slice cannot be processed on any node.
             InvalidPoolsError: the node lacks devices, but has pools that are invalid.
         """
         if self._timeout is not None:
@@ -105,7 +104,7 @@ class ClaimSearch:
 def score_alternatives(
     claim: device_objects.ResourceClaim, allocation: device_objects.AllocationResult
 ) -> int:
-    """Return the sum of the points of the chosen alternatives of a claim: the first ones have more.
+    """Return the sum of the points of the chosen alternatives of a claim; earlier ones have more.
 
     Source: `framework/plugins/dynamicresources/dynamicresources.go`, computeScore.
     """

@@ -1,7 +1,7 @@
-"""Decide for which claims of a pod devices are searched on each node.
+"""Group nodes by the claims of a pod that need devices there.
 
-These are the claims that have none, and a claim for extended resources with the requests that fit
-the node: those for which it has no device plugin. Nodes with the same requests share a search.
+A claim needs devices if it has none. On nodes without a device plugin for an extended resource, the
+claim for extended resources has a request for it. Nodes with the same requests share a search.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from policysched.plugins.dynamic_resources import (
 
 @dataclasses.dataclass(slots=True)
 class ClaimVariant:
-    """The claims for which devices are searched on some nodes.
+    """The claims that need devices on some nodes.
 
     Attributes:
-        claims: the claims for which devices are searched; the one for extended resources is last.
-        search: searches devices for them; None if there are none.
+        claims: the claims that need devices; the one for extended resources is last.
+        search: the search for their devices; None without claims.
         mappings: which requests for extended resources serve which containers.
-        verdicts: whether there are devices; None until Filter is asked.
+        verdicts: the cached results of the search; None until Filter reads them.
     """
 
     claims: Sequence[device_objects.ResourceClaim]
@@ -51,7 +51,7 @@ class ClaimVariants:
         settings: claim_search.SearchSettings,
         extended: ExtendedRequests | None = None,
     ) -> None:
-        """Search devices for `unallocated` claims, and for extended resources if there are any."""
+        """Search for devices for `unallocated` claims and for `extended` resources."""
         self._unallocated = unallocated
         self._devices = devices
         self._settings = settings
@@ -59,7 +59,7 @@ class ClaimVariants:
         self._variants: dict[tuple[str, ...], ClaimVariant] = {}
 
     def split(self, nodes: snapshot.NodeView) -> list[tuple[ClaimVariant, columns.NodeMask]]:
-        """Return each variant with bool (n,), the nodes on which it is searched."""
+        """Return each variant with its nodes, bool (n,)."""
         if self._extended is None:
             return [(self._get_variant(()), np.ones(len(nodes), np.bool_))]
         needed = self._extended.find_needed(nodes)
@@ -93,7 +93,7 @@ class ExtendedRequests:
     """The requests of a pod for extended resources that device classes provide.
 
     Attributes:
-        claim: the claim for their devices; it has requests only if it is left from before.
+        claim: the claim for their devices; only one from an earlier attempt has requests.
         class_names: the class of each resource that a class provides.
     """
 
@@ -130,7 +130,7 @@ class ExtendedRequests:
     def make_claim(
         self, resources: Sequence[str]
     ) -> tuple[device_objects.ResourceClaim, Sequence[objects.ContainerExtendedResourceRequest]]:
-        """Return the claim with requests for some resources, and whom they serve."""
+        """Return the claim with requests for some resources, and the containers that they serve."""
         found = extended_resources.compute_requested_devices(
             self._shape.spec, {name: self.class_names[name] for name in resources}
         )

@@ -33,11 +33,11 @@ class DeviceCycle:
         snap: snapshot of the cycle.
         claims: the claims of the pod; PreBind replaces those that it writes. The one for extended
             resources is last, if there is one.
-        variants: searches devices for those that have none.
-        availability: on which nodes the others can be used.
+        variants: the searches for devices for the claims without an allocation.
+        availability: the nodes that can use the allocated claims.
         extended: the requests for extended resources, or None.
         reserved: the allocations that Reserve chose, by index of the claim.
-        mappings: which requests for extended resources serve which containers on the chosen node.
+        mappings: for each container, its requests for extended resources on the chosen node.
     """
 
     snap: snapshot.Snapshot

@@ -1,8 +1,8 @@
-"""Explain why a node has no devices for a claim: the first test that each device fails.
+"""Explain for each device of a node the first test that it fails for a claim.
 
 kube-scheduler reports only `cannot allocate all claims`. Here, devices are tested one by one, each
-as if it were the only one to be chosen. The tests have the order that helps most: a device
-that no selector wants is not said to be in use.
+as if it were the only one to be chosen. Selectors come first: a device that they do not select is
+not reported as in use.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class DeviceEvidence:
     def describe(self, claims: Sequence[device_objects.ResourceClaim]) -> str:
         """Return the failed tests of devices, for each request of `claims`."""
         if not any(pool.devices for pool in self._pools):
-            unready = [f"{pool.id}" for pool in self._pools]
+            unready = [str(pool.id) for pool in self._pools]
             named = f"; not ready: {', '.join(unready)}" if unready else ""
             return f"the node has no devices{named}"
         return "; ".join(text for claim in claims for text in self._describe_claim(claim))
@@ -100,7 +100,7 @@ class DeviceEvidence:
     def _find_failed_selector(
         self, alternative: device_requests.Alternative, device: SliceDevice
     ) -> str:
-        """Return which selector does not select a device, with the values that it reads."""
+        """Return the selector that a device fails, with the values that it reads, or ""."""
         of_class = alternative.device_class
         sources = (
             (f"class {of_class.metadata.name}", of_class.spec.selectors),
@@ -140,12 +140,12 @@ def _describe_values(expression: str, device: SliceDevice) -> str:
     shown = [
         f"{name} = {_format_attribute(each)}"
         for name, each in source.attributes.items()
-        if words & {name.rpartition("/")[2]}
+        if name.rpartition("/")[2] in words
     ]
     shown += [
         f"{name} = {each.value}"
         for name, each in source.capacity.items()
-        if words & {name.rpartition("/")[2]}
+        if name.rpartition("/")[2] in words
     ]
     if "driver" in words and not shown:
         shown = [f"driver = {device.id.driver}"]

@@ -1,7 +1,7 @@
-"""DynamicResources: allocate devices for the ResourceClaims of pods.
+"""The plugin DynamicResources.
 
 Source: `framework/plugins/dynamicresources/dynamicresources.go`. All rejections are unresolvable,
-because evictions free no devices: the claims of a pod stay allocated until the resource claim
+because an eviction frees no devices: the claims of the pod stay allocated until the resource claim
 controller deallocates them.
 """
 
@@ -60,7 +60,7 @@ _BINDING_SECONDS: Final = 600.0
 
 
 class DynamicResourcesArgs(arguments.ArgumentStruct, frozen=True):
-    """Arguments: how long the searches for a pod, and the binding of its devices may take.
+    """Arguments: time limits of the searches for a pod and of the binding of its devices.
 
     Not in kube-scheduler: `device_order`, the order in which the devices of a node are tried.
     """
@@ -112,7 +112,7 @@ class DynamicResources(pod_independent_filter.PodIndependentFilter):
     # --- queueing ---------------------------------------------------------------------------------
 
     def pre_enqueue(self, pod: pod_shape.PodInfo) -> status.Status:
-        """Keep a pod back while one of its claims is missing or cannot be used."""
+        """Gate a pod while one of its claims is missing or cannot be used."""
         if not pod.shape.spec.resource_claims:
             return status.SUCCESS
         try:
@@ -219,14 +219,14 @@ class DynamicResources(pod_independent_filter.PodIndependentFilter):
         concerned: columns.NodeMask,
         nodes: snapshot.NodeView,
     ) -> None:
-        """Add the answers of a search about some of the n nodes, `concerned` bool (n,)."""
-        asked = concerned & nodes.snapshot.is_alive[nodes.row_numbers]
-        rows = nodes.row_numbers[asked]
+        """Add the results of a search about some of the n nodes, `concerned` bool (n,)."""
+        living = concerned & nodes.snapshot.is_alive[nodes.row_numbers]
+        rows = nodes.row_numbers[living]
         kept = self._find_verdicts(cycle, variant, rows)
         sets = np.full(len(nodes), -1, np.intp)
-        sets[asked] = self._pools.set_of_row[rows]
+        sets[living] = self._pools.set_of_row[rows]
         verdicts = np.full(len(nodes), AllocationVerdict.FITS, np.int8)
-        verdicts[asked] = kept.verdicts[sets[asked]]
+        verdicts[living] = kept.verdicts[sets[living]]
         for verdict, reason in (
             (AllocationVerdict.NO_DEVICES, NO_DEVICES),
             (AllocationVerdict.INVALID_POOLS, INVALID_POOLS),
@@ -261,7 +261,7 @@ class DynamicResources(pod_independent_filter.PodIndependentFilter):
         snap: snapshot.Snapshot,
         diagnosis: interface.Diagnosis,
     ) -> interface.PostFilterResult:
-        """Deallocate a claim that no other pod uses, so that other devices can be chosen for it.
+        """Deallocate a claim that no other pod uses, so that it can get other devices.
 
         If PreFilter of an earlier plugin ended the cycle, kube-scheduler's plugin does not find the
         state that its own PreFilter would have written. This is an error, which ends PostFilter.
@@ -327,7 +327,7 @@ class DynamicResources(pod_independent_filter.PodIndependentFilter):
     ) -> status.Status:
         """Take devices on the chosen node, so that the next pod does not use them.
 
-        They are searched again, because Filter keeps no more than whether there are any.
+        The search runs again, because Filter caches only whether there are devices.
         """
         del pod
         cycle = state.find(self.name, DeviceCycle)
@@ -405,7 +405,7 @@ class DynamicResources(pod_independent_filter.PodIndependentFilter):
         if cycle is not None:
             self._binder.assume_written(cycle, pod)
 
-    # --- for people -------------------------------------------------------------------------------
+    # --- evidence for explanations ----------------------------------------------------------------
 
     def evidence_on(
         self,
@@ -414,7 +414,7 @@ class DynamicResources(pod_independent_filter.PodIndependentFilter):
         node: snapshot.NodeView,
         reason: str,
     ) -> str:
-        """Return the claims that are lost, or which devices of the node fail which test."""
+        """Return the claims that the node cannot use, or the tests that its devices fail."""
         if not self.pre_filter(state, pod, node.snapshot).status.is_success:
             return ""
         cycle = state.find(self.name, DeviceCycle)

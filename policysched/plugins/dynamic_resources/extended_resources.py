@@ -1,6 +1,6 @@
 """Turn requests for extended resources that device classes provide into requests for devices.
 
-A pod asks for `example.com/gpu: 2` as from a device plugin. If a node has no device plugin for it,
+A pod requests `example.com/gpu: 2` as from a device plugin. If a node has no device plugin for it,
 but a device class provides the resource, the pod gets two devices of that class there. They belong
 to a claim that the scheduler creates for the pod, with the requests that fit the node.
 
@@ -71,7 +71,7 @@ class RequestedDevices:
 
     Attributes:
         requests: the requests of the claim.
-        mappings: which request serves which container.
+        mappings: the request that serves each container.
     """
 
     requests: tuple[device_objects.DeviceRequest, ...] = ()
@@ -84,7 +84,7 @@ def compute_requested_devices(
     """Return the devices for resources that classes provide; `class_names` has their classes.
 
     Init containers that end use the devices of later containers, and need devices of their own for
-    the rest only. Of these rests, the largest one serves all of them, one after the other.
+    the rest only. The largest of these rests serves all of them, one after the other.
     """
     requests: list[device_objects.DeviceRequest] = []
     mappings: list[objects.ContainerExtendedResourceRequest] = []
@@ -99,8 +99,8 @@ class _ResourceRequests:
     """The requests that containers make for one resource.
 
     Attributes:
-        requests: one for each container that runs on, and one for all that end.
-        mappings: the containers that run on come first.
+        requests: one for each container that keeps running, and one for all that end.
+        mappings: the containers that keep running come first.
     """
 
     def __init__(self, spec: objects.PodSpec, resource: str, class_name: str) -> None:

@@ -1,4 +1,4 @@
-"""Write the claims of a pod on its way to a node, and undo that.
+"""Write the claims of a pod in PreBind, and undo that in Unreserve; deallocate in PostFilter.
 
 Source: `framework/plugins/dynamicresources/dynamicresources.go` (PreBind, Unreserve, PostFilter).
 """
@@ -25,11 +25,11 @@ _log = logging.getLogger(__name__)
 _POLL_SECONDS: Final = 5.0
 _FIRST_LOOK_SECONDS: Final = 0.05
 _SHOWN_WITHIN_SECONDS: Final = 120.0
-"""How long the watch may take to show a claim that was created."""
+"""Limit of the wait until the watch shows a claim that was created."""
 
 
 class PodClaimBinder:
-    """Writes claims through a handle, and updates the scheduler's own claims."""
+    """Writes the claims of pods, and assumes the written versions."""
 
     def __init__(self, handle: handles.Handle, binding_seconds: float) -> None:
         """Wait for at most `binding_seconds` until devices are ready."""
@@ -60,7 +60,7 @@ class PodClaimBinder:
     async def _bind_claim(
         self, cycle: device_cycle.DeviceCycle, i: int, pod: pod_shape.PodInfo
     ) -> None:
-        """Write a claim; its devices count as allocated from Reserve on, without a gap."""
+        """Write a claim; its devices are in use from Reserve on, also between these steps."""
         claim, reserved = cycle.claims[i], cycle.reserved.get(i)
         is_created = extended_resources.is_in_memory(claim)
         if is_created:
@@ -95,7 +95,7 @@ class PodClaimBinder:
         return created
 
     async def _wait_until_shown(self, claim: device_objects.ResourceClaim) -> None:
-        """Wait until the watch shows a new claim; without it, nothing can be assumed about it."""
+        """Wait until the watch shows a new claim; before that, no version of it can be assumed."""
         meta, seconds, waited_seconds = claim.metadata, _FIRST_LOOK_SECONDS, 0.0
         while self._claims.get(meta.name, meta.namespace) is None:
             if waited_seconds >= _SHOWN_WITHIN_SECONDS:

@@ -28,7 +28,7 @@ class ClaimHints:
         self._claims = devices.claims
 
     def list_registrations(self) -> Sequence[events.ClusterEventWithHint]:
-        """Return the events that can help a pod."""
+        """Return the events that can make a pod schedulable."""
         make = event_hints.make_event_registration
         return (
             make(_Resource.NODE, _NODE),
@@ -47,7 +47,7 @@ class ClaimHints:
     ) -> events.QueueingHint:
         """Queue if devices became free, or if the status of a claim of the pod changed.
 
-        A pod with claims that are not ready cannot be helped by others.
+        The change of another claim does not help a pod whose own claims are not ready.
         """
         if not isinstance(new, device_objects.ResourceClaim):
             return events.QueueingHint.QUEUE

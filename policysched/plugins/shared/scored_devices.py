@@ -34,7 +34,7 @@ class ScoredDevices:
     ) -> ProvidedDevices | None:
         """Return the devices for those of `resources` that classes provide; None if none is.
 
-        Only resources count of which a pod has `requested` an amount.
+        Only resources with an amount in `requested`, the requests of a pod, count.
         """
         find_class = snap.devices.classes.find_class_of_resource
         found = {
@@ -47,7 +47,7 @@ class ScoredDevices:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ProvidedDevices:
-    """The devices of some resources; their numbers have columns after those of the nodes.
+    """The devices of some resources; they have columns after the columns of the nodes.
 
     Attributes:
         devices: the devices by resource.
@@ -92,7 +92,7 @@ class _ResourceDevices:
     """Counts the devices that provide one resource.
 
     All published devices that the class selects count, also those of outdated slices and those with
-    taints: a score does not promise that a device can be allocated.
+    taints. So the score does not guarantee that a device can be allocated.
     """
 
     def __init__(self, resource: str, selectors: selector_cache.SelectorCache) -> None:

@@ -37,13 +37,13 @@ def check_device_call(
     )
     problem = find_problem(word.text)
     if problem:
-        thing = "name of a DeviceClass" if is_count else "name of an attribute or capacity"
-        meant = _guess_class_name(word.text) if is_count else _guess_key(word.text)
+        subject = "name of a DeviceClass" if is_count else "name of an attribute or capacity"
+        suggestion = _guess_class_name(word.text) if is_count else _guess_key(word.text)
         env.found.add_error(
             "PS107",
-            f"the {thing} `{word.text}` {problem}",
+            f"the {subject} `{word.text}` {problem}",
             word.span,
-            help="" if find_problem(meant) else f"write `{_quote(meant)}`",
+            help="" if find_problem(suggestion) else f"write `{_quote(suggestion)}`",
         )
         return None
     return checked_expr.DeviceNumber(name, word.text, _find_unit(name, word.text), call.span)
@@ -67,9 +67,9 @@ def _quote(name: str) -> str:
 def report_devices_of_pod(
     env: number_reading.NameEnvironment, condition: checked_expr.TypedExpr
 ) -> bool:
-    """Report the first part that reads the devices for the pod; return whether there is one.
+    """Report the first part that reads the devices of the pod; return whether there is one.
 
-    Devices are chosen for a node only when it has passed all filters.
+    Devices for a node are chosen only after it has passed all filters.
     """
     for each in checked_expr.walk_expressions(condition):
         if not isinstance(each, checked_expr.DeviceNumber) or not each.reads_pod:

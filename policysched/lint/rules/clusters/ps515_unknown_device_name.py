@@ -112,16 +112,16 @@ def _suggest_function(
     other: str,
 ) -> diagnostics.Diagnostic:
     """Return the finding for a name that the other function of devices can read."""
-    what, is_what = (
+    wanted, known_as = (
         ("capacity", "an attribute")
         if part.kind == "deviceCapacity"
         else ("attribute", "a capacity")
     )
     return diagnostics.Diagnostic(
         "PS515",
-        f"no device of {cluster.name} has the {what} `{part.name}`",
+        f"no device of {cluster.name} has the {wanted} `{part.name}`",
         part.span,
-        help=f"`{part.name}` is {is_what}: write `{other}(…)`",
+        help=f"`{part.name}` is {known_as}: write `{other}(…)`",
         fix=_replace_function(about, part, other),
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 class AllocationError(Exception):
-    """A claim, a class or a slice cannot be processed, on whichever node; the attempt ends."""
+    """A claim, a class or a slice cannot be processed on any node; the attempt ends."""
 
 
 class AllocationTimeoutError(AllocationError):

@@ -51,7 +51,7 @@ class Allocator:
         """Return an allocation for each claim; None if the node lacks devices for them.
 
         Raises:
-            AllocationError: a claim, a class or a slice cannot be processed, on whichever node.
+            AllocationError: a claim, a class or a slice cannot be processed on any node.
             InvalidPoolsError: the node lacks devices, but has pools that are invalid.
         """
         in_use = devices_in_use.DevicesInUse(self.known.allocated, node_pools)

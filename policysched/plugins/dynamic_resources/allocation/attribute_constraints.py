@@ -1,7 +1,7 @@
 """Compare attributes of the devices of a claim: `matchAttribute` and `distinctAttribute`.
 
-kube-scheduler 1.36.3 keeps one value for each request as it looks for distinct ones, so that two
-devices of a request can have the same. Here all devices are compared, as in later versions.
+To compare distinct values, kube-scheduler 1.36.3 keeps only one value of each request, so two of
+its devices can have the same value. Here all devices are compared, as in later versions.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class TypedValue(NamedTuple):
 
 
 _UNKNOWN: Final = TypedValue("", None)
-"""A value of a type that Kubernetes 1.36 does not know; it is equal to none."""
+"""A value of a type that Kubernetes 1.36 does not know; it is not equal to any value."""
 
 
 class AttributeConstraint(abc.ABC):
@@ -35,7 +35,7 @@ class AttributeConstraint(abc.ABC):
         self._values: list[TypedValue] = []
 
     def applies_to(self, request: str, name: str) -> bool:
-        """Return whether it applies to a request, whose alternative has a name of its own."""
+        """Return whether it applies to a request, or to its alternative called `name`."""
         return not self._requests or request in self._requests or name in self._requests
 
     def accepts(self, device: SliceDevice) -> bool:
@@ -53,7 +53,7 @@ class AttributeConstraint(abc.ABC):
 
     @abc.abstractmethod
     def _fits(self, value: TypedValue) -> bool:
-        """Return whether a value fits to the values of other devices."""
+        """Return whether a value fits the values of the other devices."""
 
 
 class MatchConstraint(AttributeConstraint):

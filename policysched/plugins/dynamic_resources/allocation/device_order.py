@@ -1,6 +1,6 @@
-"""Order the devices of a node for a search: as published, or so that they break up the least.
+"""Order the devices of a node for a search: as published, or packed.
 
-kube-scheduler has the published order only.
+kube-scheduler has only the published order.
 """
 
 from __future__ import annotations

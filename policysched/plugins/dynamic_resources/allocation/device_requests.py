@@ -220,7 +220,7 @@ def prepare_claim(claim: device_objects.ResourceClaim, context: AllocationContex
     """Return a claim for the search.
 
     Raises:
-        AllocationError: the claim cannot be processed, on whichever node.
+        AllocationError: the claim cannot be processed on any node.
     """
     requests = tuple(_prepare_request(claim, each, context) for each in claim.spec.devices.requests)
     least = sum(min(each.count for each in request.alternatives) for request in requests)

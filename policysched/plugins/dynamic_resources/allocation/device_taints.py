@@ -17,7 +17,7 @@ def tolerates_taints(
     taints: Iterable[device_objects.DeviceTaint],
     tolerations: Iterable[device_objects.DeviceToleration],
 ) -> bool:
-    """Return whether a toleration matches each taint that keeps requests away."""
+    """Return whether each taint that repels requests has a matching toleration."""
     return all(
         any(_tolerates(toleration, taint) for toleration in tolerations)
         for taint in taints

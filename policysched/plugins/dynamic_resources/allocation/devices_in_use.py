@@ -45,11 +45,11 @@ class DevicesInUse:
 
     @property
     def owned(self) -> AbstractSet[DeviceId]:
-        """The devices that allocated claims have for themselves."""
+        """The devices that an allocated claim does not share."""
         return self._allocated.owned
 
     def is_in_use(self, device: DeviceId) -> bool:
-        """Return whether any claim has the device for itself."""
+        """Return whether a claim has the device and does not share it."""
         use = self._allocated.get_use(device)
         return bool((use is not None and use.owners) or self._choosers.get(device))
 
@@ -85,7 +85,7 @@ class DevicesInUse:
         return self._get_pool_counters(pool.id).find_begun_sets()
 
     def count_excluded(self, device: SliceDevice, others: Iterable[SliceDevice]) -> int:
-        """Return for how many of `others`, which fit, the device would not leave enough counters.
+        """Return how many of `others`, which fit now, would not fit after the device is taken.
 
         The device itself is not counted.
         """
@@ -129,7 +129,7 @@ class DevicesInUse:
             self._get_counters(device).give_back(device)
 
     def _needs_counters(self, device: SliceDevice) -> bool:
-        """Return whether the device would consume counters that it does not consume already."""
+        """Return whether another use of the device consumes counters."""
         if not device.device.consumes_counters:
             return False
         return not (device.device.allow_multiple_allocations and self._has_shares(device.id))

@@ -1,4 +1,4 @@
-"""Track what is left of the counters that the devices of a pool share."""
+"""Track how much is left of the counters that the devices of a pool share."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from policysched.cluster.devices.slice_devices import CounterId, SliceDevice
 
 
 class PoolCounters:
-    """What allocated and chosen devices leave of the counters of one pool."""
+    """The counters of one pool, without what allocated and chosen devices consume."""
 
     def __init__(self, pool: pools.NodePool, allocated: allocated_devices.DeviceUses) -> None:
         """Subtract what all allocated devices of the pool consume, also those for other nodes."""
@@ -19,7 +19,7 @@ class PoolCounters:
         self._is_overdrawn = any(left < 0 for left in self._left.values())
 
     def suffice_for(self, device: SliceDevice) -> bool:
-        """Return whether enough is left; nothing is, once any counter has been overdrawn."""
+        """Return whether enough is left; it never is if allocated devices overdraw any counter."""
         return not self._is_overdrawn and all(
             amount <= self._left[counter] for counter, amount in device.counters.items()
         )
@@ -33,7 +33,7 @@ class PoolCounters:
         }
 
     def exclude(self, device: SliceDevice, other: SliceDevice) -> bool:
-        """Return whether too little would be left for another device, for which it suffices now."""
+        """Return whether a device would leave too little for another device that fits now."""
         return any(
             self._left[counter] - amount < other.counters.get(counter, 0)
             for counter, amount in device.counters.items()
