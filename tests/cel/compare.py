@@ -1,4 +1,4 @@
-"""Compare policysched's answers with those of kube-scheduler's CEL."""
+"""Compare policysched's results with those of kube-scheduler's CEL."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ COMPARED_TEXTS = re.compile(
     r"no such key: .*|no such overload.*|integer overflow|division by zero|modulus by zero"
     r"|index out of range: -?\d+|cannot convert value to integer|optional\.none\(\) dereference"
 )
-"""Errors whose text must be equal; the texts of others are free."""
+"""Errors whose texts must be equal; other texts are not compared."""
 DEVICES_EACH = 5
 
 
 @dataclasses.dataclass(frozen=True)
 class Difference:
-    """An expression that the two answer differently for a device; None if it is about compiling."""
+    """An expression with two different results for a device."""
 
     expression: str
-    device: dict[str, Any] | None
+    device: dict[str, Any]
     real: bool | str
     own: bool | str
 
@@ -36,7 +36,7 @@ class Difference:
 
 @dataclasses.dataclass
 class Tally:
-    """What was compared: pairs of an expression and a device, and how the real code answered."""
+    """Numbers of compared pairs of an expression and a device, and results of the real code."""
 
     pairs: int = 0
     compile_errors: int = 0
@@ -46,7 +46,7 @@ class Tally:
 
 
 def compare_generated(oracle: Oracle, rng: random.Random, pairs: int) -> Tally:
-    """Compare so many pairs of an expression and a device."""
+    """Compare `pairs` pairs of an expression and a device."""
     tally = Tally()
     while tally.pairs < pairs:
         case = generate.make_case(rng, DEVICES_EACH)
@@ -61,7 +61,7 @@ def compare_generated(oracle: Oracle, rng: random.Random, pairs: int) -> Tally:
 
 
 def ask_policysched(expression: str, devices: list[dict[str, Any]]) -> Answer:
-    """Return policysched's answer in the form of the oracle's."""
+    """Return policysched's answer in the format of the oracle."""
     try:
         selector = compile_selector(expression)
     except CompilationError as error:
@@ -92,7 +92,7 @@ def _read_attribute(attribute: dict[str, Any]) -> Attribute:
 
 
 def find_differences(case: generate.Case, real: Answer, own: Answer) -> list[Difference]:
-    """Return where the answers differ.
+    """Return the differences of two answers.
 
     An expression may fail when it is compiled in one and for every device in the other: either way
     the scheduler reports an error.

@@ -1,4 +1,4 @@
-"""Generated expressions and devices: mostly well typed, with a wrong type now and then.
+"""Generated expressions and devices: mostly well typed, sometimes with a wrong type.
 
 An expression is made from the top: a function for each type chooses an operation whose result has
 that type, and makes its operands. Attributes have unknown types, so they may stand anywhere, and
@@ -60,7 +60,7 @@ class Case:
 
 
 def make_case(rng: random.Random, device_count: int) -> Case:
-    """Return an expression with so many devices."""
+    """Return an expression and this number of devices."""
     expression = _Writer(rng).write("bool", rng.choice((1, 2, 3, 4)))
     return Case(expression, [make_device(rng) for _ in range(device_count)])
 

@@ -14,10 +14,10 @@ from tests import line_process
 
 @dataclasses.dataclass(frozen=True)
 class Answer:
-    """What an evaluator says of an expression.
+    """The results of an evaluator for an expression.
 
     Attributes:
-        compile_error: why it does not compile, or "".
+        compile_error: the reason why it does not compile, or "".
         results: for each device whether it matches, or the text of an error.
     """
 

@@ -1,4 +1,4 @@
-"""What allocated claims hold of devices."""
+"""Uses of devices by allocated claims."""
 
 from __future__ import annotations
 

@@ -91,7 +91,7 @@ def test_a_slice_elsewhere_completes_a_pool() -> None:
 
 
 def test_a_selector_that_cannot_be_parsed() -> None:
-    """Nodes that are asked for it have no pools, but the reason."""
+    """Nodes for which it is read have no pools, but the reason."""
     expression = {"key": "zone", "operator": "Like", "values": ["a"]}
     selector = {"nodeSelectorTerms": [{"matchExpressions": [expression]}]}
     world = World(make_slice("s", "a", nodeSelector=selector))
@@ -102,7 +102,7 @@ def test_a_selector_that_cannot_be_parsed() -> None:
 
 
 def test_sets_that_nobody_needs_do_not_pile_up() -> None:
-    """Sets are numbered anew before they are many more than nodes."""
+    """Sets get new numbers before there are many more sets than nodes."""
     world = World()
     for generation in range(1, 40):
         world.slices.set(make_slice("s", "a", generation=generation))
@@ -112,7 +112,7 @@ def test_sets_that_nobody_needs_do_not_pile_up() -> None:
 
 
 def test_sets_are_found_by_their_pools() -> None:
-    """So that answers about them can be given up."""
+    """So that results about them can be dropped."""
     world = World(make_slice("s", "a", **_zone("a")), make_slice("t", "b", pool="own"))
     [of_both] = [each.id for each in world.find("n2").pools]
     assert len(world.pools.list_sets_with([of_both])) == 2

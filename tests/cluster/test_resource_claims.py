@@ -1,4 +1,4 @@
-"""ResourceClaims as the watch shows them, as they were written, and on their way."""
+"""ResourceClaims that are observed, assumed and in flight."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _claim(version: int | str, *devices: str, uid: str = "uid-c") -> Claim:
 
 
 class Known:
-    """Claims, with the changes that they told."""
+    """Claims, with the changes that they reported."""
 
     def __init__(self) -> None:
         self.claims = claims.ResourceClaims()
@@ -129,7 +129,7 @@ def test_devices_on_their_way_belong_to_one_claim(known: Known) -> None:
 
 
 def test_giving_up_frees_devices_and_is_told(known: Known) -> None:
-    """As a change from devices to none, which waiting pods wait for; and only once."""
+    """As a change from devices to none, which can help waiting pods; and only once."""
     known.claims.set(_claim(1))
     known.claims.start_allocation("uid-c", _allocation("a"))
     known.changes.clear()
@@ -143,7 +143,7 @@ def test_giving_up_frees_devices_and_is_told(known: Known) -> None:
 
 
 def test_giving_up_leaves_what_others_wrote(known: Known) -> None:
-    """The claim has other devices meanwhile; nothing has become free that was not told."""
+    """The claim has other devices by then; every device that became free was reported."""
     known.claims.set(_claim(1))
     known.claims.start_allocation("uid-c", _allocation("a"))
     known.claims.set(_claim(2, "b"))
@@ -155,7 +155,7 @@ def test_giving_up_leaves_what_others_wrote(known: Known) -> None:
 
 
 def test_the_claim_for_extended_resources_is_found_by_its_pod(known: Known) -> None:
-    """By its owner, if it says what it is for."""
+    """By its owner, if it has the annotation."""
     owner = objects.OwnerReference(kind="Pod", name="p", uid="uid-p", controller=True)
     source = _claim(1)
     plain = msgspec.structs.replace(source.metadata, owner_references=(owner,))

@@ -1,4 +1,4 @@
-"""What policysched reserves and writes for the claims of pods, in the form of the oracle."""
+"""The reservations and writes of policysched for claims of pods, in the format of the oracle."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ NOW = builders.EPOCH.replace(month=6)
 """Later than everything in generated clusters."""
 
 _FIRST_VERSION = 1_000_000
-"""Higher than those in the cases, so that what is written counts as newer."""
+"""Higher than the versions in the cases, so that written objects are newer."""
 
 _UNSAVED = "<extended-resources>"
 """The name that kube-scheduler gives the claim for extended resources before it is created."""
@@ -39,13 +39,13 @@ _CONFLICT = handles.WriteError("the object has been modified", is_conflict=True)
 
 
 class ClaimServer:
-    """An API server that has the claims of a case, and notes what is written.
+    """An API server with the claims of a case; it records all writes.
 
     Attributes:
-        writes: what has been written.
-        events: what has been told about pods.
-        tasks: writes that nobody waits for; they have to be run.
-        show: is called with a claim that was created.
+        writes: the recorded writes.
+        events: the recorded events about pods.
+        tasks: writes in the background; `take_writes` runs them.
+        show: is called with each created claim.
     """
 
     def __init__(self, cluster: Manifest) -> None:
@@ -67,7 +67,7 @@ class ClaimServer:
         self._claims = copy.deepcopy(self._given)
 
     def take_writes(self) -> list[Manifest]:
-        """Return what was written since the last time, after the tasks."""
+        """Run the tasks; return the writes since the last call."""
         for task in self.tasks:
             asyncio.run(task)
         self.tasks.clear()
@@ -87,12 +87,12 @@ class ClaimServer:
     async def write_finalizers(
         self, claim: device_objects.ResourceClaim
     ) -> device_objects.ResourceClaim | handles.WriteError:
-        """Write the finalizers of a claim; return the claim as it is then."""
+        """Write the finalizers of a claim; return its new version."""
         found = self._find(claim)
         if not _is_newest(claim, found):
             return _CONFLICT
         written = list(claim.metadata.finalizers)
-        # As in the answers of the oracle, a write that changes nothing is none.
+        # The oracle does not record writes that change nothing.
         if written != found["metadata"].get("finalizers", []):
             found["metadata"]["finalizers"] = written
             self._note("update", "resourceclaims", found, {"finalizers": written})
@@ -101,7 +101,7 @@ class ClaimServer:
     async def write_status(
         self, claim: device_objects.ResourceClaim
     ) -> device_objects.ResourceClaim | handles.WriteError:
-        """Write allocation and reservations of a claim; return the claim as it is then."""
+        """Write allocation and reservations of a claim; return its new version."""
         found = self._find(claim)
         if not _is_newest(claim, found):
             return _CONFLICT
@@ -126,7 +126,7 @@ class ClaimServer:
     async def create(
         self, claim: device_objects.ResourceClaim, name_prefix: str
     ) -> device_objects.ResourceClaim:
-        """Create a claim with a new name; the scheduler sees it at once."""
+        """Create a claim with a new name; the watch shows it immediately."""
         metadata = _as_json(claim.metadata)
         spec = _as_json(claim.spec)
         for request in spec["devices"]["requests"]:
@@ -151,7 +151,7 @@ class ClaimServer:
     async def write_extended_resource_status(
         self, pod: pod_shape.PodInfo, status: msgspec.Struct
     ) -> None:
-        """Write into the status of a pod which claim serves its extended resources."""
+        """Write the claim for the extended resources of a pod into its status."""
         written = {"extendedResourceClaimStatus": status}
         self._note("patch", "pods/status", {"metadata": _as_json(pod.pod.metadata)}, written)
 
@@ -171,7 +171,7 @@ class ClaimServer:
 
 
 def answer(cluster: Manifest, make_decider: MakeDecider) -> Iterator[Manifest]:
-    """Yield what the claims of each pending pod of a case come to, considered alone."""
+    """Yield the result for each pending pod of a case, as if it were the only one."""
     server = ClaimServer(cluster)
     handle = functools.partial(
         handles.Handle,
@@ -212,7 +212,7 @@ class _PodBinding:
         server.show = self._cache.devices.claims.set
 
     def answer(self) -> Manifest:
-        """Return what becomes of the pod."""
+        """Return the result for the pod."""
         snap = self._cache.snapshot()
         result = self._framework.schedule_pod(self._pod, snap)
         rows = [] if result.diagnosis else self._framework.feasible_rows(self._pod, snap).tolist()
@@ -223,7 +223,7 @@ class _PodBinding:
             "nodes": {name: self._reserve(result, name) for name in nodes},
         }
         if result.node_name is not None:
-            # A cycle reserves once: what it reserved elsewhere would be written as well.
+            # A new cycle, because PreBind writes everything that a cycle has reserved.
             again = self._framework.schedule_pod(self._pod, snap)
             return made | {"preBind": self._pre_bind(again, result.node_name)}
         if result.diagnosis is not None and snap.node_count:
@@ -231,7 +231,7 @@ class _PodBinding:
         return made
 
     def _reserve(self, result: runtime.ScheduleResult, node: str) -> Manifest:
-        """Reserve on a node and take it back."""
+        """Reserve on a node, and undo it."""
         points = self._framework.binding
         with _reservations() as reserved:
             refusal = points.reserve(result.state, self._pod, node)
@@ -247,7 +247,7 @@ class _PodBinding:
         return made | _refusal(refusal)
 
     def _pre_bind(self, result: runtime.ScheduleResult, node: str) -> Manifest:
-        """Write what PreBind writes, and give up after that."""
+        """Run PreBind, and then Unreserve."""
         points = self._framework.binding
         refusal = points.reserve(result.state, self._pod, node)
         if refusal.is_success:
@@ -256,15 +256,15 @@ class _PodBinding:
             refusal = asyncio.run(points.pre_bind(result.state, self._pod, node))
             if not refusal.is_success:
                 refusal = status.error("", f'running PreBind plugin "{refusal.plugin}"', refusal)
-        writes, told = self._server.take_writes(), self._server.events[:]
+        writes, events = self._server.take_writes(), self._server.events[:]
         self._server.events.clear()
         points.unreserve(result.state, self._pod, node)
-        made = {"writes": writes, "events": told, "unreserved": self._server.take_writes()}
+        made = {"writes": writes, "events": events, "unreserved": self._server.take_writes()}
         self._server.reset()
         return made | ({} if refusal.is_skip else _refusal(refusal))
 
     def _deallocate(self, result: runtime.ScheduleResult, snap: snapshot.Snapshot) -> Manifest:
-        """Ask DynamicResources alone, as the oracle does."""
+        """Run PostFilter of DynamicResources only, as the oracle does."""
         assert result.diagnosis is not None
         plugin = next(
             each
@@ -309,7 +309,7 @@ def _refusal(answer: status.Status) -> Manifest:
 
 
 def _status(written: Manifest) -> Manifest:
-    """Return the status of a claim without what is empty."""
+    """Return the status of a claim without empty fields."""
     made = {name: value for name, value in written.items() if value}
     if "allocation" in made:
         made["allocation"] = _allocation(made["allocation"])

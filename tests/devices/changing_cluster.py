@@ -1,4 +1,4 @@
-"""A cluster whose devices change at random, for tests of what is kept between changes."""
+"""A cluster whose devices change at random, for tests of caches."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class ChangingCluster:
         return builders.make_pod(name).spec(resource_claims=(use,))
 
     def copy_devices(self) -> cluster_devices.ClusterDevices:
-        """Return the same slices, classes and claims, about which nothing is kept."""
+        """Return the same slices, classes and claims, without cached results."""
         copied = cluster_devices.ClusterDevices()
         copied.slices, copied.classes = self.devices.slices, self.devices.classes
         copied.claims = self.devices.claims
@@ -105,7 +105,7 @@ class ChangingCluster:
             self.devices.classes.set(chosen)
 
     def _change_claim(self) -> None:
-        """Let a device become used or free, in one of the ways in which a scheduler notices."""
+        """Allocate or free a device, in one of the ways that a scheduler decides or observes."""
         rng, known = self._rng, self.devices.claims
         if not self._allocated:
             return

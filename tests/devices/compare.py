@@ -46,7 +46,7 @@ class Case(msgspec.Struct):
 
 @dataclasses.dataclass(frozen=True)
 class Difference:
-    """A case that the two answer differently."""
+    """A case with two different answers."""
 
     case: dict[str, Any]
     real: Answer
@@ -59,7 +59,7 @@ class Difference:
 
 @dataclasses.dataclass
 class Tally:
-    """What was compared, and how the real code answered."""
+    """Numbers of compared cases, and answers of the real code."""
 
     cases: int = 0
     allocated: int = 0
@@ -80,7 +80,7 @@ class Tally:
 
 
 def compare_generated(oracle: line_process.LineProcess, rng: random.Random, cases: int) -> Tally:
-    """Compare so many cases."""
+    """Compare `cases` cases."""
     tally = Tally()
     while tally.cases < cases:
         case = generate.make_case(rng)

@@ -1,7 +1,7 @@
 """Generated cases for the allocator: a node, slices, classes, and claims with and without devices.
 
-Left out is `distinctAttribute` for requests of several devices, which kube-scheduler 1.36.3 decides
-by a known fault: it keeps one value for each request.
+`distinctAttribute` for requests of several devices is left out, because kube-scheduler 1.36.3 has a
+fault there: it keeps only one value of each request.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def make_case(rng: random.Random) -> Json:
 
 
 def make_class(rng: random.Random, name: str, drivers: Sequence[str]) -> Json:
-    """Return the class of a name of `CLASSES`."""
+    """Return the class called `name`, one of `CLASSES`."""
     driver = rng.choice(drivers)
     expressions = {
         "any": [],
@@ -73,7 +73,7 @@ def _make_parameters(rng: random.Random, number: int) -> Json:
 
 
 class ClaimWriter:
-    """Writes claims whose requests name classes, and ask for devices of some drivers.
+    """Writes claims whose requests name classes, and select devices of some drivers.
 
     Large ones have prioritized requests whose alternatives may exceed the limit of a claim.
     """
@@ -227,7 +227,7 @@ def _make_allocated_claim(rng: random.Random, spec: Json, device: Json) -> Json:
 
 
 def make_result(rng: random.Random, spec: Json, device: Json, identity: str) -> Json:
-    """Return how a claim has a device of a slice; a share of it has that identity."""
+    """Return the result of a claim for a device of a slice, with this identity if it is a share."""
     result: dict[str, Any] = {
         "request": "r",
         "driver": spec["driver"],

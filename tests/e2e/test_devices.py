@@ -22,14 +22,14 @@ pytestmark = pytest.mark.e2e
 
 NO_DEVICES = "cannot allocate all claims"
 MAX_USERS = 256
-"""How many pods the API server lets share one claim."""
+"""Reservations of one claim that the API server permits."""
 
 
 @pytest.fixture(scope="module")
 def claim_controller(
     shared_control_plane: control_planes.ControlPlane, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[controller_manager.ControllerManager]:
-    """The controller that makes claims from templates, and ends allocations that nobody uses."""
+    """The controller that creates claims from templates, and ends allocations without users."""
     flags = ("--controllers=resourceclaim-controller",)
     folder = tmp_path_factory.mktemp("claim-controller")
     with controller_manager.ControllerManager(shared_control_plane, folder, flags=flags) as made:
@@ -130,7 +130,7 @@ def test_pods_share_a_claim(
 def test_one_pod_too_many_for_a_claim(
     devices: claimed_devices.ClaimedDevices, scheduler: scheduler_process.PolicyScheduler
 ) -> None:
-    """The pod is tried again until another has ended, and keeps nobody else from a device."""
+    """The pod is tried again until another has ended, and does not block other pods."""
     devices.publish("node-0", ["gpu-0", "gpu-1"])
     users = devices.create_pods(_number_pods(MAX_USERS - 1), "shared", nodeName="node-0")
     devices.create_claim("shared")
@@ -151,7 +151,7 @@ def test_one_pod_too_many_for_a_claim(
 def test_an_allocation_where_the_pod_cannot_run(
     devices: claimed_devices.ClaimedDevices, scheduler: scheduler_process.PolicyScheduler
 ) -> None:
-    """It is given up as nobody uses it; the claim gets a device where the pod can run."""
+    """It is deallocated, because no pod uses it; the claim gets a device on a node that fits."""
     for n in range(2):
         devices.publish(f"node-{n}", ["gpu-0"])
     devices.create_claim("elsewhere")

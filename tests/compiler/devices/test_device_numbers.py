@@ -1,4 +1,4 @@
-"""Numbers about devices, kept while a cluster changes, against a slow reference made anew."""
+"""Cached numbers about devices in a changing cluster, against a slow reference without caches."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def make_expressions() -> list[checked_expr.DeviceNumber]:
 
 
 class Reference:
-    """Computes the numbers of one node by searches for single devices, and keeps nothing."""
+    """Computes the numbers of one node by searches for single devices, without caches."""
 
     def __init__(
         self, devices: cluster_devices.ClusterDevices, node: objects.Node, order: DeviceOrder

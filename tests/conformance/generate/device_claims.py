@@ -25,9 +25,9 @@ _KINDS = {
     "not generated": 0.15,
     "not owned": 0.15,
 }
-"""How often a pod has which claim."""
+"""Weights of the kinds of claims of a pod."""
 _MOST_CHOICES = 100_000
-"""Searches that must look at more would take seconds, on each node."""
+"""Larger searches would take seconds on each node."""
 _TRIES = 20
 _IMPOSSIBLE: tuple[Manifest, ...] = (
     {"count": 33},
@@ -35,12 +35,12 @@ _IMPOSSIBLE: tuple[Manifest, ...] = (
 )
 """More devices than a claim can have, and a selector that fails for all devices."""
 _TIMES = ("2001-01-01T00:00:00Z", "2199-01-01T00:00:00Z")
-"""Times of allocations: devices are late, whatever the time is now, or they are not."""
+"""Times of allocations: the timeout of devices is over at any present time, or it is not."""
 _CONDITIONS = {"bindingConditions": ["attached", "ready"], "bindingFailureConditions": ["broken"]}
 
 
 class ClaimMaker:
-    """Makes claims, and lets pods ask for them.
+    """Makes claims, and lets pods name them.
 
     Attributes:
         claims: what it has made.
@@ -65,7 +65,7 @@ class ClaimMaker:
         self._writer = generate.ClaimWriter(rng, drivers, is_large=False)
 
     def add_old(self, allocated: Sequence[Manifest], pods: Sequence[Manifest]) -> None:
-        """Add claims that pods have had for long."""
+        """Add claims of earlier pods."""
         for each in allocated:
             claim = self._make(each["metadata"]["name"], "default")
             claim["metadata"]["finalizers"] = [FINALIZER]
@@ -76,11 +76,11 @@ class ClaimMaker:
                 claim["status"]["reservedFor"] = [_reserve(self._source.pick(pods))]
 
     def begin(self) -> None:
-        """Begin with the next pod: what it asks for is searched together."""
+        """Begin with the next pod, because one search serves all claims of a pod."""
         self._choices = 1
 
     def afford(self, count: int) -> bool:
-        """Return whether the pod can also ask for so many devices, which is counted then."""
+        """Return whether the pod can request this number of further devices; if so, count them."""
         choices = self._choices * count_choices(len(self._devices), count)
         if choices > _MOST_CHOICES:
             return False
@@ -88,7 +88,7 @@ class ClaimMaker:
         return True
 
     def ask(self, pod: Manifest) -> None:
-        """Let a pod ask for a few claims."""
+        """Let a pod name a few claims."""
         for number in range(self._source.weighted({1: 5, 2: 3, 3: 1})):
             kind = self._source.weighted(_KINDS)
             entry, claim_name = {"name": f"e{number}"}, f"c{len(self.claims)}"
@@ -100,7 +100,7 @@ class ClaimMaker:
             pod["spec"].setdefault("resourceClaims", []).append(entry)
 
     def leave_extended(self, pod: Manifest, class_name: str) -> None:
-        """Leave a claim for extended resources of a pod from an earlier attempt."""
+        """Add a claim for extended resources of a pod from an earlier attempt."""
         name = f"{pod['metadata']['name']}-extended-resources-x{len(self.claims)}"
         claim = self._make(name, pod["metadata"]["namespace"])
         request = _make_request("container-0-request-0", class_name)
@@ -136,7 +136,7 @@ class ClaimMaker:
         return name
 
     def _generate(self, pod: Manifest, entry_name: str, kind: str) -> None:
-        """Do what a controller does for a pod with a template, or has not done yet."""
+        """Create the claim of a template as the controller does, or as before it did."""
         if kind == "not generated":
             return
         status: Manifest = {"name": entry_name}
@@ -183,7 +183,7 @@ class ClaimMaker:
         return self._choices * self._count_choices(claim) <= _MOST_CHOICES
 
     def _count_choices(self, claim: Manifest) -> int:
-        """Return of how many choices of devices one is right, at most."""
+        """Return an upper limit of the choices of devices that a search tries for a claim."""
         if claim.get("status", {}).get("allocation"):
             return 1
         choices = 1
@@ -236,7 +236,7 @@ class ClaimMaker:
         return None
 
     def _tell(self, result: Manifest) -> Manifest:
-        """Return what a driver says of a device: mostly that it is ready."""
+        """Return the report of a driver on a device, which is mostly ready."""
         source = self._source
         conditions = [
             _condition(name, source.weighted({"True": 6, "False": 1, "Unknown": 1}))
@@ -256,7 +256,7 @@ _GONE: tuple[Manifest, Manifest] = (
 
 
 def count_choices(devices: int, count: int) -> int:
-    """Return how many choices there are of so many devices; none is one choice as well."""
+    """Return the number of choices of this number of devices; it is 1 for no devices."""
     return max(1, math.comb(devices, count))
 
 

@@ -32,12 +32,12 @@ _CREATED = ("2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z")
 
 
 def shape(found: cluster.Cluster) -> None:
-    """Publish devices on nodes, and let pods claim them; other plugins have a say as well."""
+    """Publish devices on nodes, and let pods claim them; other plugins also decide."""
     _shape(found, {"claims": 9, "": 1})
 
 
 def shape_extended(found: cluster.Cluster) -> None:
-    """Let pods also ask for devices as extended resources, which device plugins may provide."""
+    """Let pods also request devices as extended resources, which device plugins can provide."""
     _shape(found, {"claims": 2, "extended": 5, "both": 2, "": 0.5})
 
 
@@ -144,7 +144,7 @@ def _list_resources(classes: list[Manifest]) -> tuple[str, ...]:
 
 
 def _let_plugin_provide(source: draw.Draw, status: Manifest) -> None:
-    """Give a node extended resources of its own; none of one is as if it had none."""
+    """Give a node extended resources of its own; an amount of 0 is as if it had none."""
     for name in source.some((_GPU, _NIC, _ANY), 0, 2):
         amount = source.pick(("0", "1", "2", "4"))
         for field in ("allocatable", "capacity"):
@@ -152,7 +152,7 @@ def _let_plugin_provide(source: draw.Draw, status: Manifest) -> None:
 
 
 def _request(source: draw.Draw, spec: Manifest, names: tuple[str, ...]) -> None:
-    """Let containers of all kinds ask for extended resources."""
+    """Let containers of all kinds request extended resources."""
     spec["containers"] = source.many(1, 3, lambda: _container(source, names))
     if source.chance(0.5):
         spec["initContainers"] = source.many(1, 3, lambda: _init_container(source, names))
@@ -184,7 +184,7 @@ def _shorten_search(maker: device_claims.ClaimMaker, spec: Manifest) -> None:
 
 
 def _make_room_scarce(found: cluster.Cluster) -> None:
-    """Let preemption have something to do."""
+    """Make cpu scarce, so that preemption finds victims."""
     source = found.draw
     for node in found.nodes:
         node["status"]["allocatable"]["cpu"] = source.pick(("500m", "1", "2"))

@@ -151,7 +151,7 @@ class ClaimedDevices:
         return found
 
     def messages(self, pod: str) -> list[str]:
-        """Return what events tell of a pod."""
+        """Return the notes of the events about a pod."""
         found = self._client.items(f"/apis/events.k8s.io/v1/namespaces/{self._namespace}/events")
         return [event["note"] for event in found if event["regarding"]["name"] == pod]
 

@@ -1,4 +1,4 @@
-"""Claims as an API server keeps them, and a pod on its way to a node with devices."""
+"""An API server with claims, and attempts to schedule a pod with devices."""
 
 from __future__ import annotations
 
@@ -112,17 +112,17 @@ class ClaimServer:
         return answer if isinstance(answer, handles.WriteError) else None
 
     async def create(self, claim: Claim, name_prefix: str) -> Claim | handles.WriteError:
-        """Refuse: this is about claims that exist."""
+        """Fail, because these tests use existing claims."""
         raise NotImplementedError
 
     async def delete(self, claim: Claim) -> handles.WriteError | None:
-        """Refuse: this is about claims that stay."""
+        """Fail, because these tests delete no claims."""
         raise NotImplementedError
 
     async def write_extended_resource_status(
         self, pod: pod_shape.PodInfo, status: objects.PodExtendedResourceClaimStatus
     ) -> handles.WriteError | None:
-        """Refuse: this is about claims of users."""
+        """Fail, because these tests use claims of users."""
         raise NotImplementedError
 
     def _serve(
@@ -141,7 +141,7 @@ class ClaimServer:
         return served if answer is None else answer
 
     async def sleep(self, seconds: float) -> None:
-        """Let the next thing happen."""
+        """Run the next of the planned steps."""
         self.waited_seconds.append(seconds)
         if self.during_sleep:
             self.during_sleep.pop(0)()
@@ -169,7 +169,7 @@ class DeviceWorld:
 
     @property
     def devices(self) -> cluster_devices.ClusterDevices:
-        """What the scheduler knows of devices."""
+        """The scheduler's state of devices."""
         return self.cluster.cache.devices
 
     def show(self, claim: Claim) -> Claim:
@@ -189,7 +189,7 @@ class DeviceWorld:
         return DevicePod(self, info, asking.state_for(info))
 
     def run_tasks(self) -> None:
-        """Carry out the writes for which nobody waits."""
+        """Run the writes in the background."""
         while self.tasks:
             asyncio.run(self.tasks.pop(0))
 

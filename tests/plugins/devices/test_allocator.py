@@ -1,4 +1,4 @@
-"""The allocator by hand: texts of errors, limits, and what comparisons leave out."""
+"""Cases of the allocator: texts of errors, limits, and cases that comparisons leave out."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def _allocate(
 
 
 def test_the_first_devices_win() -> None:
-    """In the order of pools and slices; a request goes on after its own devices only."""
+    """In the order of pools and slices; a request continues after its own devices only."""
     claims = [make_claim("c", [make_request("r", count=2), make_request("s")])]
     assert _allocate(claims, make_slice("s", "a", "b", "c")) == [
         ["r=pool/a", "r=pool/b", "s=pool/c"]
@@ -278,7 +278,7 @@ def test_values_of_unknown_types_equal_none(constraint: str) -> None:
 
 
 def test_counters_belong_to_a_driver() -> None:
-    """kube-scheduler 1.36.3 mixes up the counters of two drivers whose pools have one name."""
+    """kube-scheduler 1.36.3 confuses the counters of two drivers whose pools have one name."""
     device = make_device("a", consumesCounters=consume_counters(memory="3"))
     items = [
         made
@@ -300,7 +300,7 @@ def test_counters_belong_to_a_driver() -> None:
 
 
 def test_admin_access_blocks_only_what_comes_later() -> None:
-    """A device that an administrator's claim takes is in use for the claims behind it."""
+    """A device that an administrator's claim gets is in use for the claims after it."""
     admin = make_claim("a", [make_request("r", adminAccess=True)])
     usual = make_claim("u", [make_request("r")])
     devices = make_slice("s", "a")

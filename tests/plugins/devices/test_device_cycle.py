@@ -260,7 +260,7 @@ def test_the_next_attempt_continues_where_the_time_was_over() -> None:
 
 
 def test_pools_that_contradict_themselves_are_named_only_if_there_is_nothing_else() -> None:
-    """kube-scheduler does not say which pools."""
+    """kube-scheduler does not name the pools."""
     broken = make_slice("s", "a", "a", pool="broken")
     world = make_world(broken, claims=[_one()])
     assert world.start(make_pod("p", "c")).filter() == {
@@ -286,7 +286,7 @@ def test_pools_that_contradict_themselves_are_named_only_if_there_is_nothing_els
 def test_a_claim_that_is_allocated_elsewhere(
     users: tuple[str, ...], reason: str, left: list[str]
 ) -> None:
-    """It loses its device if nobody else has a reservation; that is told, and wakes the pod."""
+    """It loses its device if no other pod has a reservation; the event retries the pod."""
     world = make_world(
         make_slice("s", "a"), claims=[_allocated("c", "a", "n3", *users)], node_names=["n1"]
     )

@@ -1,4 +1,4 @@
-"""The order in which devices are tried: which are taken, and that it does not decide what fits."""
+"""The order in which devices are tried decides which are taken, but not whether claims fit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the plugin keeps from pod to pod, against a plugin that is made anew after every change."""
+"""Cached results of the plugin, against a plugin that is created after every change."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class StepClock(clocks.ManualClock):
 def _make_plugin(
     world: changing_cluster.ChangingCluster, order: DeviceOrder
 ) -> dynamic_resources.DynamicResources:
-    """Return a plugin that has kept nothing yet, not even pools of nodes."""
+    """Return a plugin without cached results, also of pools of nodes."""
     handle = handles.Handle(devices=world.copy_devices(), clock=StepClock())
     return dynamic_resources.DynamicResources(handle, filter_seconds=MAX_STEPS, order=order)
 
@@ -46,7 +46,7 @@ def _make_plugin(
 def _describe(
     world: changing_cluster.ChangingCluster, plugin: dynamic_resources.DynamicResources
 ) -> list[Any]:
-    """Return what the plugin answers for each pod: PreFilter, or Filter and Score by node."""
+    """Return the results of the plugin for each pod: PreFilter, or Filter and Score by node."""
     snap = world.cluster.cache.snapshot()
     found: list[Any] = []
     for builder in world.pods:

@@ -257,7 +257,7 @@ def test_selectors_of_the_class_choose_devices(expressions: list[str], points: i
 
 
 def test_a_class_that_comes_later_counts() -> None:
-    """Scores that were kept without it are forgotten."""
+    """Scores that were cached without it are dropped."""
     cluster = _make_cluster()
     gpu_class = cluster.cache.devices.classes.remove("gpu")
     assert gpu_class is not None
