@@ -272,13 +272,8 @@ class DynamicResources(pod_independent_filter.PodIndependentFilter):
         cycle = state.find(self.name, DeviceCycle)
         if cycle is None:
             return interface.PostFilterResult(status.unschedulable(self.name, NO_CLAIMS))
-        numbers = [
-            number
-            for number, each in enumerate(diagnosis.statuses)
-            if each.plugin == self.name and UNAVAILABLE in each.reasons
-        ]
-        rows = np.flatnonzero(np.isin(diagnosis.ids, numbers))
-        for i in cycle.availability.list_lost_claims(snap.view_rows(rows)):
+        rejected = snap.view_rows(self._find_unavailable_rows(diagnosis))
+        for i in cycle.availability.list_lost_claims(rejected):
             claim = cycle.claims[i]
             if pod_claims.is_reserved_for_no_other(claim, pod):
                 return interface.PostFilterResult(
@@ -291,6 +286,15 @@ class DynamicResources(pod_independent_filter.PodIndependentFilter):
                 write=functools.partial(self._binder.delete, cycle.extended.claim),
             )
         return interface.PostFilterResult(status.unschedulable(self.name, STILL_UNSCHEDULABLE))
+
+    def _find_unavailable_rows(self, diagnosis: interface.Diagnosis) -> npt.NDArray[np.intp]:
+        """Return intp (n,): the rows on which allocated claims cannot be used."""
+        numbers = [
+            number
+            for number, each in enumerate(diagnosis.statuses)
+            if each.plugin == self.name and UNAVAILABLE in each.reasons
+        ]
+        return np.flatnonzero(np.isin(diagnosis.ids, numbers))
 
     def score(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView

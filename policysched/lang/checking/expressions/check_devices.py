@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+import dataclasses
+from collections.abc import Callable
+from typing import Any, Final
 
 from policysched import units
 from policysched.lang.checked import checked_expr
@@ -25,25 +27,19 @@ def check_device_call(
             help="compare amounts of the cluster, such as `free(cpu)`",
         )
         return None
-    is_count = name in vocabulary.DEVICE_COUNT_FUNCTIONS
     example = word_arguments.make_example_call(name)
     word = word_arguments.read_word_argument(env.found, call, example)
     if word is None:
         return None
-    find_problem = (
-        kubernetes_names.find_dns_subdomain_problem
-        if is_count
-        else kubernetes_names.find_device_key_problem
-    )
-    problem = find_problem(word.text)
+    rules = _CLASS_NAMES if name in vocabulary.DEVICE_COUNT_FUNCTIONS else _KEYS
+    problem = rules.find_problem(word.text)
     if problem:
-        subject = "name of a DeviceClass" if is_count else "name of an attribute or capacity"
-        suggestion = _guess_class_name(word.text) if is_count else _guess_key(word.text)
+        suggestion = rules.guess_name(word.text)
         env.found.add_error(
             "PS107",
-            f"the {subject} `{word.text}` {problem}",
+            f"the {rules.subject} `{word.text}` {problem}",
             word.span,
-            help="" if find_problem(suggestion) else f"write `{_quote(suggestion)}`",
+            help="" if rules.find_problem(suggestion) else f"write `{_quote(suggestion)}`",
         )
         return None
     return checked_expr.DeviceNumber(name, word.text, _find_unit(name, word.text), call.span)
@@ -58,6 +54,29 @@ def _guess_key(written: str) -> str:
     """Return a name with a domain in lower case, and an identifier without hyphens."""
     domain, slash, identifier = written.rpartition("/")
     return domain.lower() + slash + identifier.replace("-", "_")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _NameRules:
+    """The rules for the argument of a function.
+
+    Attributes:
+        subject: the kind of the name, in messages.
+        find_problem: returns why a name is invalid, or "".
+        guess_name: returns a similar name, which is usually valid.
+    """
+
+    subject: str
+    find_problem: Callable[[str], str]
+    guess_name: Callable[[str], str]
+
+
+_CLASS_NAMES: Final = _NameRules(
+    "name of a DeviceClass", kubernetes_names.find_dns_subdomain_problem, _guess_class_name
+)
+_KEYS: Final = _NameRules(
+    "name of an attribute or capacity", kubernetes_names.find_device_key_problem, _guess_key
+)
 
 
 def _quote(name: str) -> str:
