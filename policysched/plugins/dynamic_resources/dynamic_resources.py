@@ -95,7 +95,7 @@ class DynamicResources(pod_independent_filter.PodIndependentFilter):
             selector_cache.SelectorCache(), handle.clock, filter_seconds, order
         )
         self._pools = handle.devices.node_pools
-        self._find_kind_verdicts = allocation_verdicts.make_cache()
+        self._get_kind_verdicts = allocation_verdicts.make_cache()
         self._hints = queueing_hints.ClaimHints(handle.devices)
 
     @classmethod
@@ -222,18 +222,18 @@ class DynamicResources(pod_independent_filter.PodIndependentFilter):
         """Add the results of a search about some of the n nodes, `concerned` bool (n,)."""
         living = concerned & nodes.snapshot.is_alive[nodes.row_numbers]
         rows = nodes.row_numbers[living]
-        kept = self._find_verdicts(cycle, variant, rows)
+        found = self._find_verdicts(cycle, variant, rows)
         sets = np.full(len(nodes), -1, np.intp)
         sets[living] = self._pools.set_of_row[rows]
         verdicts = np.full(len(nodes), AllocationVerdict.FITS, np.int8)
-        verdicts[living] = kept.verdicts[sets[living]]
+        verdicts[living] = found.verdicts[sets[living]]
         for verdict, reason in (
             (AllocationVerdict.NO_DEVICES, NO_DEVICES),
             (AllocationVerdict.INVALID_POOLS, INVALID_POOLS),
         ):
             rejection = status.unresolvable(self.name, reason)
             _add_status(answers, verdicts == verdict, rejection)
-        for number, text in kept.errors.items():
+        for number, text in found.errors.items():
             failed = status.Status(status.Code.ERROR, (text,), self.name)
             _add_status(answers, sets == number, failed)
 
@@ -244,15 +244,15 @@ class DynamicResources(pod_independent_filter.PodIndependentFilter):
         rows: npt.NDArray[np.intp],
     ) -> allocation_verdicts.KindVerdicts:
         """Return verdicts that are complete for `rows`, intp (n,), of existing nodes."""
-        kept, search, nodes = variant.verdicts, variant.search, cycle.snap.nodes
+        verdicts, search, nodes = variant.verdicts, variant.search, cycle.snap.nodes
         if search is None:
             raise AssertionError("only variants with claims are searched")
-        if kept is None:
+        if verdicts is None:
             self._pools.refresh(nodes)
-            kept = variant.verdicts = self._find_kind_verdicts(search.kind)
-            kept.drop_outdated(self._pools, self._handle.devices)
-        kept.complete(rows, self._pools, nodes, search)
-        return kept
+            verdicts = variant.verdicts = self._get_kind_verdicts(search.kind)
+            verdicts.drop_outdated(self._pools, self._handle.devices)
+        verdicts.complete(rows, self._pools, nodes, search)
+        return verdicts
 
     def post_filter(
         self,
@@ -304,7 +304,7 @@ class DynamicResources(pod_independent_filter.PodIndependentFilter):
         cycle = state.find(self.name, DeviceCycle)
         if cycle is None:
             return scores
-        known = sum(
+        allocated_points = sum(
             claim_search.score_alternatives(claim, claim.allocation)
             for claim in cycle.claims
             if claim.allocation is not None
@@ -312,8 +312,9 @@ class DynamicResources(pod_independent_filter.PodIndependentFilter):
         for variant, concerned in cycle.variants.split(nodes):
             if variant.search is not None:
                 rows = nodes.row_numbers[concerned]
-                kept = self._find_verdicts(cycle, variant, rows)
-                scores[concerned] = kept.scores[self._pools.set_of_row[rows]] + known
+                found = self._find_verdicts(cycle, variant, rows)
+                sets = self._pools.set_of_row[rows]
+                scores[concerned] = found.scores[sets] + allocated_points
         return scores
 
     def normalize_score(
@@ -430,14 +431,14 @@ class DynamicResources(pod_independent_filter.PodIndependentFilter):
         ((variant, _),) = cycle.variants.split(node)
         self._pools.refresh(node.snapshot.nodes)
         row = int(node.row_numbers[0])
-        known = node.snapshot.nodes.nodes[row]
-        if reason != NO_DEVICES or known is None:
+        api_node = node.snapshot.nodes.nodes[row]
+        if reason != NO_DEVICES or api_node is None:
             return ""
         pools = self._pools.sets[self._pools.set_of_row[row]].pools
-        tested = device_evidence.DeviceEvidence(
-            known, pools, self._handle.devices, self._search_settings.selectors
+        evidence = device_evidence.DeviceEvidence(
+            api_node, pools, self._handle.devices, self._search_settings.selectors
         )
-        return tested.describe(variant.claims)
+        return evidence.describe(variant.claims)
 
 
 def _add_status(

@@ -17,7 +17,7 @@ class ShapeMemo(Generic[ValueT]):
 
     def __init__(self) -> None:
         """Start empty."""
-        self._kept: dict[pod_shape.PodShape, tuple[object, ValueT]] = {}
+        self._cached: dict[pod_shape.PodShape, tuple[object, ValueT]] = {}
 
     def get_or_compute(
         self,
@@ -30,11 +30,15 @@ class ShapeMemo(Generic[ValueT]):
 
         `is_current` can reject a cached value if the stamp does not cover all inputs.
         """
-        kept = self._kept.get(shape)
-        if kept is not None and kept[0] == stamp and (is_current is None or is_current(kept[1])):
-            return kept[1]
+        cached = self._cached.get(shape)
+        if (
+            cached is not None
+            and cached[0] == stamp
+            and (is_current is None or is_current(cached[1]))
+        ):
+            return cached[1]
         value = compute()
-        if len(self._kept) >= _MAX_SHAPES:
-            self._kept.clear()
-        self._kept[shape] = (stamp, value)
+        if len(self._cached) >= _MAX_SHAPES:
+            self._cached.clear()
+        self._cached[shape] = (stamp, value)
         return value
