@@ -12,6 +12,8 @@ from collections import Counter
 from collections.abc import Collection, Iterable
 from typing import TypeAlias
 
+import msgspec
+
 from policysched import errors
 from policysched.cluster.objects import (
     device_objects,
@@ -20,7 +22,7 @@ from policysched.cluster.objects import (
     storage_objects,
 )
 from policysched.cluster.pods import owner_objects, owner_selectors
-from policysched.inputs import object_faults, object_lists
+from policysched.inputs import object_faults, object_lists, older_device_objects
 
 Known: TypeAlias = (
     objects.Node
@@ -148,6 +150,9 @@ def _add_cluster_object(
     found: ClusterObjects, kind: str, source: object_lists.Source, place: str
 ) -> None:
     """Decode and validate one object and add it to `found`, or count it as skipped."""
+    if kind in older_device_objects.KINDS:
+        source = older_device_objects.convert_to_v1(kind, source, place)
+        kind = older_device_objects.KINDS[kind]
     if kind not in _KINDS:
         found.skipped[kind] += 1
         return
@@ -172,11 +177,17 @@ def _add_cluster_object(
             found.owners.append((_OWNER_KINDS[kind], decoded))
         case disruption_budgets.PodDisruptionBudget():
             found.budgets.append(decoded)
-        case (
-            device_objects.ResourceClaim()
-            | device_objects.ResourceSlice()
-            | device_objects.DeviceClass()
-        ):
+        case device_objects.ResourceClaim():
+            found.devices.append(_add_missing_uid(decoded))
+        case device_objects.ResourceSlice() | device_objects.DeviceClass():
             found.devices.append(decoded)
         case _:
             found.storage.append(decoded)
+
+
+def _add_missing_uid(claim: device_objects.ResourceClaim) -> device_objects.ResourceClaim:
+    """Return a claim with a uid; a manifest has none, and devices in use are counted by it."""
+    if claim.metadata.uid:
+        return claim
+    metadata = msgspec.structs.replace(claim.metadata, uid=claim.full_name)
+    return msgspec.structs.replace(claim, metadata=metadata)

@@ -69,6 +69,8 @@ def add_cluster_objects(
             _make_object_key(each.metadata) for each in found.devices if type(each) is described
         )
         _refuse_duplicates(where, described.__name__, keys)
+    claims = (each for each in found.devices if isinstance(each, device_objects.ResourceClaim))
+    _refuse_duplicates(where, "ResourceClaim uid", (each.metadata.uid for each in claims))
     now_seconds = cluster.cache.snapshot().now_seconds
     cluster.shapes = pod_shape.PodShapeCache(
         annotation_keys,

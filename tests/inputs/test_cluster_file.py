@@ -5,6 +5,7 @@ import io
 import json
 import pathlib
 import sys
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
@@ -456,3 +457,92 @@ def test_a_file_that_says_nothing_is_empty(content: bytes) -> None:
     """Comments and `null` are no cluster without nodes."""
     with pytest.raises(errors.InputError, match="is empty"):
         cluster_file.parse_cluster(content, "c.yaml")
+
+
+_REQUEST = {"deviceClassName": "gpu", "count": 2, "selectors": [{"cel": {"expression": "true"}}]}
+_DEVICE = {"attributes": {"index": {"int": 1}}, "capacity": {"memory": {"value": "1Gi"}}}
+_ANY = {"firstAvailable": [{"name": "big", "deviceClassName": "gpu"}]}
+_POOL = {"name": "p", "generation": 1, "resourceSliceCount": 1}
+
+
+def _make_claim(version: str, *requests: object) -> dict[str, Any]:
+    return {
+        "apiVersion": f"resource.k8s.io/{version}",
+        "kind": "ResourceClaim",
+        "metadata": {"name": "c", "uid": "u"},
+        "spec": {"devices": {"requests": list(requests)}},
+    }
+
+
+def _make_slice(version: str, *devices: object) -> dict[str, Any]:
+    return {
+        "apiVersion": f"resource.k8s.io/{version}",
+        "kind": "ResourceSlice",
+        "metadata": {"name": "s"},
+        "spec": {"driver": "d", "nodeName": "n1", "pool": _POOL, "devices": list(devices)},
+    }
+
+
+def _make_class(version: str) -> dict[str, Any]:
+    made = {"apiVersion": f"resource.k8s.io/{version}", "kind": "DeviceClass"}
+    return {**made, "metadata": {"name": "gpu"}, "spec": {"extendedResourceName": "d/gpu"}}
+
+
+@pytest.mark.parametrize("dump", [json.dumps, yaml.safe_dump])
+@pytest.mark.parametrize(
+    "older",
+    [
+        pytest.param(
+            [
+                _make_claim("v1beta1", {"name": "r", **_REQUEST}, {"name": "f", **_ANY}),
+                _make_slice("v1beta1", {"name": "a", "basic": _DEVICE}, {"name": "b"}),
+                _make_class("v1beta1"),
+            ],
+            id="v1beta1",
+        ),
+        pytest.param(
+            [
+                _make_claim("v1beta2", {"name": "r", "exactly": _REQUEST}, {"name": "f", **_ANY}),
+                _make_slice("v1beta2", {"name": "a", **_DEVICE}, {"name": "b"}),
+                _make_class("v1beta2"),
+            ],
+            id="v1beta2",
+        ),
+    ],
+)
+def test_beta_versions_of_device_objects(
+    older: list[dict[str, Any]], dump: Callable[[object], str]
+) -> None:
+    """They are read like the same objects of v1; Kubernetes 1.32 and 1.33 serve no others."""
+    current = [
+        _make_claim("v1", {"name": "r", "exactly": _REQUEST}, {"name": "f", **_ANY}),
+        _make_slice("v1", {"name": "a", **_DEVICE}, {"name": "b"}),
+        _make_class("v1"),
+    ]
+    found = cluster_file.parse_cluster(dump(_list(NODE, *older)).encode(), "f")
+    assert found.devices == _parse(_list(NODE, *current)).devices
+    assert len(found.devices) == 3
+
+
+@pytest.mark.parametrize(
+    "item, message",
+    [
+        (
+            _make_claim("v1beta1", "r"),
+            "(ResourceClaim c): spec.devices.requests[0]: expected `object`, got `str`",
+        ),
+        (
+            {**_make_slice("v1beta1"), "spec": "none"},
+            "(ResourceSlice s): spec: expected `object`, got `str`",
+        ),
+        (
+            {**_make_claim("v1beta1"), "spec": {"devices": 1}},
+            "(ResourceClaim c): spec.devices: expected `object`, got `int`",
+        ),
+    ],
+)
+def test_wrong_types_in_beta_versions(item: dict[str, Any], message: str) -> None:
+    """They are reported as in v1."""
+    with pytest.raises(errors.InputError) as caught:
+        _parse(_list(item))
+    assert str(caught.value) == f"f.json: items[0] {message}"

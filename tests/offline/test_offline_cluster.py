@@ -98,6 +98,20 @@ def test_storage_and_budgets_are_where_plugins_look() -> None:
     assert sum(storage.pods.count_claim_uses("prod", "data").values()) == 1
 
 
+def test_claims_without_uid_are_different_claims() -> None:
+    """The devices of each are in use; a manifest has no uid."""
+    claims = [
+        {
+            **RESOURCE_CLAIM,
+            "metadata": {"name": name, "namespace": "prod"},
+            "status": {"allocation": {"devices": {"results": [{"device": name}]}}},
+        }
+        for name in ("a", "b")
+    ]
+    owned = _fill(*claims).cache.devices.allocated.owned
+    assert {each.device for each in owned} == {"a", "b"}
+
+
 def test_budgets_are_in_the_cache() -> None:
     """Namesakes in two namespaces are two budgets."""
     budgets = _fill(BUDGET, _elsewhere(BUDGET)).cache.budgets
@@ -136,6 +150,14 @@ def test_budgets_are_in_the_cache() -> None:
             [RESOURCE_CLAIM, RESOURCE_CLAIM],
             "f: the ResourceClaim `prod/gpu` appears twice",
             id="claim",
+        ),
+        pytest.param(
+            [
+                {**RESOURCE_CLAIM, "metadata": {"name": name, "namespace": "prod", "uid": "u"}}
+                for name in ("one", "two")
+            ],
+            "f: the ResourceClaim uid `u` appears twice",
+            id="uid-of-a-claim",
         ),
         pytest.param(
             [RESOURCE_SLICE, RESOURCE_SLICE], "f: the ResourceSlice `s` appears twice", id="slice"
