@@ -5,7 +5,7 @@ The report follows schemas/explain.schema.json; this module adds the optional ke
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from policysched import clock as clocks
@@ -19,7 +19,7 @@ from policysched.explaining.edits import (
     rule_pod_edits,
 )
 from policysched.explaining.facts import rejections
-from policysched.framework import explanation
+from policysched.framework import explanation, status
 from policysched.framework.scoring import score_table
 from policysched.offline import pod_report, preemption_report, sessions
 
@@ -128,25 +128,39 @@ def _describe_edits_and_preemption(
             report["preemptionLimits"] = [each.as_json() for each in facts.limits.values()]
     nearest = known.find_least_rejected_nodes()
     if not edits and nearest is not None:
-        nodes, answers = nearest
-        # PreFilter's anonymous rejection of a node is redundant if a plugin also rejects the node.
-        told = [answer for answer in answers if rejections.get_rejecting_plugin(answer)] or answers
-        evidence = pod_report.collect_rejection_evidence(
-            tried.framework, tried.info, tried.take_snapshot()
-        )
-        row = tried.take_snapshot().nodes.row_of[nodes[0]]
-        reasons = [
-            {
-                "by": rejections.get_rejecting_plugin(answer),
-                "reason": reason,
-                **({"evidence": text} if text else {}),
-            }
-            for answer in told
-            for reason, text in zip(answer.reasons, evidence.on_node(answer, row), strict=True)
-        ]
-        equal = {"alike": nodes[1 : _MOST_ALIKE + 1], "more": max(0, len(nodes) - 1 - _MOST_ALIKE)}
-        report["nearest"] = {"node": nodes[0], **equal, "obstacles": reasons}
+        report["nearest"] = _describe_nearest_nodes(tried, *nearest)
     return report
+
+
+def _describe_nearest_nodes(
+    tried: trials.PodTrials, nodes: Sequence[str], answers: Collection[status.Status]
+) -> dict[str, Any]:
+    """Return the obstacles on the first of some nodes, and the nodes with the same evidence."""
+    # PreFilter's anonymous rejection of a node is redundant if a plugin also rejects the node.
+    told = [answer for answer in answers if rejections.get_rejecting_plugin(answer)] or answers
+    snap = tried.take_snapshot()
+    evidence = pod_report.collect_rejection_evidence(tried.framework, tried.info, snap)
+    found = {
+        name: [evidence.on_node(answer, snap.nodes.row_of[name]) for answer in told]
+        for name in nodes
+    }
+    node, texts = nodes[0], found[nodes[0]]
+    alike = [name for name in nodes[1:] if found[name] == texts]
+    obstacles = [
+        {
+            "by": rejections.get_rejecting_plugin(answer),
+            "reason": reason,
+            **({"evidence": text} if text else {}),
+        }
+        for answer, about in zip(told, texts, strict=True)
+        for reason, text in zip(answer.reasons, about, strict=True)
+    ]
+    return {
+        "node": node,
+        "alike": alike[:_MOST_ALIKE],
+        "more": max(0, len(alike) - _MOST_ALIKE),
+        "obstacles": obstacles,
+    }
 
 
 def _simulate_preemption(tried: trials.PodTrials) -> dict[str, Any] | None:

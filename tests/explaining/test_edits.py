@@ -543,6 +543,14 @@ def test_equal_nodes_are_named() -> None:
     assert nearest["more"] == 2
 
 
+def test_nodes_with_other_evidence_are_not_equal() -> None:
+    """The numbers in the obstacles of the nearest node are true of all nodes that are named."""
+    nodes = [_node("n0"), _node("n1", cpu="3"), _node("n2")]
+    report = desk.study_pod([*nodes, clusters.pod("p", cpu="9", nodeSelector={"x": "y"})])
+    nearest = report["nearest"]
+    assert (nearest["node"], nearest["alike"], nearest["more"]) == ("n0", ["n2"], 0)
+
+
 def test_edits_of_many_nodes_are_tried_on_few() -> None:
     """The others are counted."""
     nodes = [_node(f"n{number}", {"taints": [TAINT]}) for number in range(9)]
