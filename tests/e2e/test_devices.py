@@ -138,7 +138,7 @@ def test_one_pod_too_many_for_a_claim(
     devices.create_pods(["last"], "shared")
     scheduler.wait_until(lambda: devices.nodes_of(["last"]) == {"last": "node-0"})
     devices.create_pods(["too-many"], "shared")
-    problem = "status.reservedFor: Too many: 257: must have at most 256 items"
+    problem = "shared has 256 reservations, the most that the API permits"
     scheduler.wait_until(lambda: _is_told(devices, "too-many", problem))
     devices.create_pods(["other"])
     scheduler.wait_until(lambda: _count_bound(devices, ["other"]) == 1)

@@ -23,6 +23,8 @@ EXTENDED_RESOURCE_CLAIM: Final = "resource.kubernetes.io/extended-resource-claim
 """The annotation of claims that were made for extended resources; its value is `true`."""
 DELETE_PROTECTION: Final = "resource.kubernetes.io/delete-protection"
 """The finalizer of allocated claims."""
+MAX_RESERVATIONS: Final = 256
+"""`ResourceClaimReservedForMaxSize` of the API: the most pods that can use one claim."""
 
 
 # --- parts of claims and classes -----------------------------------------------------------------

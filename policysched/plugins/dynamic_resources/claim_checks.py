@@ -1,20 +1,28 @@
 """Find claims for which no node can have devices, in PreFilter.
 
-Source: `framework/plugins/dynamicresources/dynamicresources.go`, PreFilter.
+Source: `framework/plugins/dynamicresources/dynamicresources.go`, PreFilter. kube-scheduler does not
+count reservations; it finds a node, and the API server refuses the write.
 """
 
 from __future__ import annotations
 
 from policysched.cluster.devices import cluster_devices
 from policysched.cluster.objects import device_objects
+from policysched.cluster.pods import pod_shape
 from policysched.framework import status
-from policysched.plugins.dynamic_resources import claim_availability
+from policysched.plugins.dynamic_resources import claim_availability, pod_claims
 
 
 def find_problem(
-    plugin: str, claim: device_objects.ResourceClaim, devices: cluster_devices.ClusterDevices
+    plugin: str,
+    claim: device_objects.ResourceClaim,
+    devices: cluster_devices.ClusterDevices,
+    pod: pod_shape.PodInfo,
 ) -> status.Status | None:
-    """Return the reason why no node fits a claim, as a status of `plugin`, or None."""
+    """Return the reason why no node fits a claim of a pod, as a status of `plugin`, or None."""
+    if _is_used_up(claim, pod):
+        text = f"resource claim {claim.full_name} has {device_objects.MAX_RESERVATIONS}"
+        return status.unresolvable(plugin, f"{text} reservations, the most that the API permits")
     if claim.allocation is not None:
         problem = claim_availability.find_selector_error(claim.allocation)
         return status.Status(status.Code.ERROR, (problem,), plugin) if problem else None
@@ -33,6 +41,12 @@ def find_problem(
                 text = f"request {name}: device class {class_name} does not exist"
                 return status.unresolvable(plugin, text)
     return None
+
+
+def _is_used_up(claim: device_objects.ResourceClaim, pod: pod_shape.PodInfo) -> bool:
+    """Return whether the API server would refuse a reservation for a pod."""
+    is_full = len(claim.status.reserved_for) >= device_objects.MAX_RESERVATIONS
+    return is_full and not pod_claims.is_reserved_for(claim, pod)
 
 
 def _list_class_names(request: device_objects.DeviceRequest) -> list[tuple[str, str]]:

@@ -148,7 +148,7 @@ class DynamicResources(pod_independent_filter.PodIndependentFilter):
         if not claims and extended is None:
             return interface.SKIP_FILTER
         for claim in claims:
-            problem = claim_checks.find_problem(self.name, claim, self._handle.devices)
+            problem = claim_checks.find_problem(self.name, claim, self._handle.devices, pod)
             if problem is not None:
                 return interface.PreFilterResult(problem)
         state.write(self.name, self._make_cycle(claims, extended, snap))

@@ -145,6 +145,18 @@ def test_requests_that_nothing_can_serve(
     )
 
 
+def test_a_claim_with_all_reservations() -> None:
+    """Only pods that have one can use it; the API server would refuse another one."""
+    users = [f"p{number}" for number in range(device_objects.MAX_RESERVATIONS)]
+    world = make_world(make_slice("s", "a"), claims=[_allocated("c", "a", "n1", *users)])
+    assert world.start(make_pod("p0", "c")).filter() == {"n1": "", "n2": UNAVAILABLE}
+    reason = "resource claim default/c has 256 reservations, the most that the API permits"
+    one_more = world.start(make_pod("one-more", "c"))
+    assert one_more.pre_filter() == status.unresolvable(claim_server.PLUGIN, reason)
+    world.show(_allocated("c", "a", "n1", *users[1:]))
+    assert one_more.filter() == {"n1": "", "n2": UNAVAILABLE}
+
+
 def test_one_claim_is_not_allocated_twice_at_the_same_time() -> None:
     """A second pod with the claim waits while the first one is on its way."""
     world = make_world(make_slice("s", "a", "b"), claims=[_one()])
