@@ -69,3 +69,20 @@ def test_names_are_unknown_only_if_the_listing_has_some(
     found = linter.lint_program(result, chosen, cluster).findings
     assert bool(found) is is_told
     assert all("`nic`" in each.message for each in found)
+
+
+def test_an_unknown_class_without_a_similar_name(tmp_path: pathlib.Path) -> None:
+    """The finding names the classes that there are."""
+    made = [
+        f"- {{apiVersion: resource.k8s.io/v1, kind: DeviceClass, metadata: {{name: {name}}}}}"
+        for name in ("gpu", "whole-gpu", "nic", "tpu", "fpga", "dpu")
+    ]
+    items = "\n".join(["- {apiVersion: v1, kind: Node, metadata: {name: n1}}", *made])
+    (path := tmp_path / "cluster.yaml").write_text(f"apiVersion: v1\nkind: List\nitems:\n{items}\n")
+    rule = "reject when freeDevices(accelerator) < 2 as a"
+    result = cases.checked(f"policy p {{\n  {HEAD}  {rule}\n}}\n")
+    assert result.program is not None
+    cluster = lint_cluster.read_cluster_facts(str(path), result.program, cases.NOW)
+    chosen = settings.LintSettings(select=("PS515",))
+    (found,) = linter.lint_program(result, chosen, cluster).findings
+    assert found.help == "there are the classes `dpu`, `fpga`, `gpu`, `nic`, `tpu` and 1 more"

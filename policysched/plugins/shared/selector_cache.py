@@ -43,6 +43,11 @@ class SelectorCache:
         )
         self._get_selector = functools.lru_cache(MAX_EXPRESSIONS)(self._compile)
 
+    def find_compilation_error(self, expression: str) -> str:
+        """Return why an expression does not compile, or ""."""
+        compiled = self._get_selector(expression).compiled
+        return compiled.text if isinstance(compiled, _Failure) else ""
+
     def matches(self, expression: str, device: SliceDevice) -> bool:
         """Return whether an expression is true for a device.
 

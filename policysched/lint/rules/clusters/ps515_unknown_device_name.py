@@ -1,14 +1,22 @@
-"""PS515: a device class, attribute or capacity that the cluster does not have."""
+"""PS515: a device class, attribute or capacity that the cluster does not have.
+
+A class with a selector that cannot select any device is reported, too.
+"""
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator
+from typing import Final
 
 from policysched import spelling
 from policysched.lang.checked import checked_expr, rule_parts
 from policysched.lang.diagnostics import diagnostics
 from policysched.lint import rule, rule_input
 from policysched.lint.facts import cluster_facts
+
+_MOST_CLASSES: Final = 5
+"""Classes that a finding names."""
 
 
 def _find_violations(about: rule_input.LintInput) -> Iterator[diagnostics.Diagnostic]:
@@ -22,7 +30,9 @@ def _find_violations(about: rule_input.LintInput) -> Iterator[diagnostics.Diagno
                 known = cluster.devices.classes
                 if known and part.name not in known:
                     message = f"{cluster.name} has no DeviceClass `{part.name}`"
-                    yield _suggest_name(about, part, message, known)
+                    yield _report_unknown_class(about, part, message, known)
+                elif part.name in cluster.devices.failures:
+                    yield _report_failing_class(cluster, part)
             case "deviceAttribute":
                 yield from _check_attribute(about, cluster, part)
             case "deviceCapacity":
@@ -40,6 +50,38 @@ def _find_device_numbers(about: rule_input.LintInput) -> Iterator[checked_expr.D
         if isinstance(each, checked_expr.DeviceNumber)
     }
     yield from found.values()
+
+
+def _report_unknown_class(
+    about: rule_input.LintInput,
+    part: checked_expr.DeviceNumber,
+    message: str,
+    known: frozenset[str],
+) -> diagnostics.Diagnostic:
+    """Return the finding for an unknown class, with all classes if no name is similar."""
+    found = _suggest_name(about, part, message, known)
+    if found.help:
+        return found
+    names = spelling.join_some_names([f"`{each}`" for each in sorted(known)], _MOST_CLASSES)
+    return dataclasses.replace(found, help=f"there are the classes {names}")
+
+
+def _report_failing_class(
+    cluster: cluster_facts.ClusterFacts, part: checked_expr.DeviceNumber
+) -> diagnostics.Diagnostic:
+    """Return the finding for a class with a selector that cannot select any device."""
+    failure = cluster.devices.failures[part.name]
+    problem = f"fails on every device of {cluster.name}"
+    advice = "correct the selector, or test with `in` whether a device has an attribute"
+    if not failure.compiles:
+        problem, advice = "does not compile", "correct the selector"
+    return diagnostics.Diagnostic(
+        "PS515",
+        f"a selector of the DeviceClass `{part.name}` {problem}",
+        part.span,
+        notes=(failure.error, "such devices are not selected, so the number is 0 on every node"),
+        help=advice,
+    )
 
 
 def _check_attribute(
