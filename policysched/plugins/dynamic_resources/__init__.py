@@ -18,8 +18,8 @@
                 for the `binding_conditions` of their devices.
     Unreserve   `pod_binding` gives back what was not written, and withdraws reservations.
 
-`queueing_hints` has the events that retry a rejected pod. `device_evidence` and `released_claims`
-serve explanations and plans.
+`queueing_hints` has the events that retry a rejected pod. `device_evidence`, with `device_failures`
+and `claim_conflicts`, and `released_claims` serve explanations and plans.
 
 Caches become invalid in one way each:
 

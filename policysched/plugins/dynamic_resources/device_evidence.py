@@ -1,30 +1,45 @@
-"""Explain for each device of a node the first test that it fails for a claim.
+"""Explain why claims get no devices on a node.
 
 kube-scheduler reports only `cannot allocate all claims`. Here, devices are tested one by one, each
-as if it were the only one to be chosen. Selectors come first: a device that they do not select is
-not reported as in use.
+as if it were the only one to be chosen. If enough devices pass for each request, the reason is that
+they cannot be used together.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Sequence
+import dataclasses
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
-from policysched.cluster.devices import cluster_devices, node_selection, pools
-from policysched.cluster.devices.slice_devices import DeviceId, SliceDevice
+from policysched import spelling
+from policysched.cluster.devices import cluster_devices, node_pools
+from policysched.cluster.devices.slice_devices import SliceDevice
 from policysched.cluster.objects import device_objects, objects
-from policysched.plugins.dynamic_resources.allocation import (
-    device_requests,
-    device_taints,
-    devices_in_use,
-)
+from policysched.plugins.dynamic_resources import claim_conflicts, device_failures
+from policysched.plugins.dynamic_resources.allocation import device_requests, devices_in_use
 from policysched.plugins.dynamic_resources.allocation.allocation_errors import AllocationError
 from policysched.plugins.shared import selector_cache
 
 _MAX_NAMES: Final = 3
-"""Devices that are named for each reason."""
-_WORD: Final = re.compile(r"\w+")
+"""Devices, and their values, that are named for each reason."""
+
+
+@dataclasses.dataclass(slots=True)
+class _TestedRequest:
+    """The results of the tests for a request.
+
+    Attributes:
+        request: its name.
+        suitable: the suitable devices of each alternative.
+        has_enough: whether an alternative has as many of them as it requests.
+        texts: the failed tests, for each alternative.
+    """
+
+    request: str
+    suitable: dict[str, Sequence[SliceDevice]] = dataclasses.field(default_factory=dict)
+    has_enough: bool = False
+    texts: list[str] = dataclasses.field(default_factory=list)
 
 
 class DeviceEvidence:
@@ -33,132 +48,94 @@ class DeviceEvidence:
     def __init__(
         self,
         node: objects.Node,
-        node_pools: Sequence[pools.NodePool],
+        pools: node_pools.PoolSet,
         devices: cluster_devices.ClusterDevices,
         selectors: selector_cache.SelectorCache,
     ) -> None:
-        """Test the devices of `node_pools`, those of `node`."""
-        self._pools = node_pools
-        self._devices = devices
-        self._selectors = selectors
-        in_use = devices_in_use.DevicesInUse(devices.allocated, node_pools)
-        self._in_use = in_use
+        """Test the devices of `pools`, those of `node`."""
+        self._pools = pools.pools
+        self._every = pools.list_devices()
+        self._repeated = {
+            name
+            for name, count in Counter(each.id.device for each in self._every).items()
+            if count > 1
+        }
         self._context = device_requests.AllocationContext(
-            node, node_pools, devices.classes, selectors, in_use
+            node,
+            self._pools,
+            devices.classes,
+            selectors,
+            devices_in_use.DevicesInUse(devices.allocated, self._pools),
         )
+        self._tests = device_failures.DeviceTests(self._context, devices)
+        self._search = claim_conflicts.ConflictSearch(node, pools, devices, selectors)
 
     def describe(self, claims: Sequence[device_objects.ResourceClaim]) -> str:
-        """Return the failed tests of devices, for each request of `claims`."""
-        if not any(pool.devices for pool in self._pools):
+        """Return the failed tests of devices, for each request of `claims`, or their conflict."""
+        if not self._every:
             unready = [str(pool.id) for pool in self._pools]
             named = f"; not ready: {', '.join(unready)}" if unready else ""
             return f"the node has no devices{named}"
-        return "; ".join(text for claim in claims for text in self._describe_claim(claim))
+        texts: list[str] = []
+        enough = []
+        for claim in claims:
+            try:
+                prepared = device_requests.prepare_claim(claim, self._context)
+            except AllocationError as error:
+                texts.append(str(error))
+                continue
+            tested = [
+                self._test_devices(claim.metadata.name, request) for request in prepared.requests
+            ]
+            texts += [text for each in tested for text in each.texts]
+            if all(each.has_enough for each in tested):
+                enough.append((claim, {each.request: each.suitable for each in tested}))
+        if len(enough) == len(claims):
+            texts.append(claim_conflicts.describe_conflict(enough, self._search.can_allocate))
+        return "; ".join(filter(None, texts))
 
-    def _describe_claim(self, claim: device_objects.ResourceClaim) -> Iterator[str]:
-        try:
-            prepared = device_requests.prepare_claim(claim, self._context)
-        except AllocationError as error:
-            yield str(error)
-            return
-        for request in prepared.requests:
-            for alternative in request.alternatives:
-                yield self._describe_alternative(claim, alternative)
+    def _test_devices(self, claim: str, request: device_requests.PreparedRequest) -> _TestedRequest:
+        """Test all devices for a request of the claim `claim`."""
+        tested = _TestedRequest(request.name)
+        for alternative in request.alternatives:
+            failures = {
+                device: failure
+                for device in self._every
+                if (failure := self._tests.find_failure(alternative, device)) is not None
+            }
+            suitable = [device for device in self._every if device not in failures]
+            tested.suitable[alternative.name] = suitable
+            tested.has_enough |= len(suitable) >= alternative.count
+            count = f"{len(suitable)} suitable of {alternative.count} requested"
+            parts = [
+                f"claim {claim}, request {alternative.name}: {count}",
+                *self._describe_failures(failures),
+            ]
+            tested.texts.append(", ".join(parts))
+        return tested
 
-    def _describe_alternative(
-        self, claim: device_objects.ResourceClaim, alternative: device_requests.Alternative
-    ) -> str:
-        failed: dict[str, list[str]] = {}
-        suitable = 0
-        for device in (device for pool in self._pools for device in pool.devices):
-            reason = self._find_failure(alternative, device)
-            if reason:
-                failed.setdefault(reason, []).append(device.id.device)
-            else:
-                suitable += 1
-        parts = [_describe_devices(names, reason) for reason, names in failed.items()]
-        needed = f"{suitable} suitable of {alternative.count} requested"
-        subject = f"claim {claim.metadata.name}, request {alternative.name}: {needed}"
-        return f"{subject}, {', '.join(parts)}" if parts else subject
+    def _describe_failures(
+        self, failures: Mapping[SliceDevice, device_failures.DeviceFailure]
+    ) -> Iterator[str]:
+        """Yield each reason with its devices; those that are not selected come last."""
+        by_reason: dict[tuple[bool, str], list[SliceDevice]] = {}
+        for device, failure in failures.items():
+            by_reason.setdefault((failure.is_unselected, failure.reason), []).append(device)
+        for key in sorted(by_reason, key=lambda each: each[0]):
+            devices = by_reason[key]
+            names = spelling.join_some_names([self._name(each) for each in devices], _MAX_NAMES)
+            yield f"{names} {key[1]}{_join_details(failures[each].detail for each in devices)}"
 
-    def _find_failure(self, alternative: device_requests.Alternative, device: SliceDevice) -> str:
-        """Return the first test that a device fails, or ""."""
-        unselected = self._find_failed_selector(alternative, device)
-        if unselected:
-            return unselected
-        if not alternative.is_admin and self._in_use.is_in_use(device.id):
-            return f"in use{self._describe_owners(device.id)}"
-        if not alternative.has_capacity(device):
-            return "without enough capacity"
-        if not self._in_use.has_counters(device):
-            return "without enough of the shared counters"
-        if not device_taints.tolerates_taints(device.device.taints, alternative.spec.tolerations):
-            taints = ", ".join(f"{each.key}={each.value}" for each in device.device.taints)
-            return f"with taints that are not tolerated ({taints})"
+    def _name(self, device: SliceDevice) -> str:
+        """Return the name of a device, with its pool if several devices have the name."""
+        name = device.id.device
+        return f"{device.id.pool}/{name}" if name in self._repeated else name
+
+
+def _join_details(details: Iterable[str]) -> str:
+    """Return the different values of devices in brackets."""
+    distinct = [each for each in dict.fromkeys(details) if each]
+    if not distinct:
         return ""
-
-    def _find_failed_selector(
-        self, alternative: device_requests.Alternative, device: SliceDevice
-    ) -> str:
-        """Return the selector that a device fails, with the values that it reads, or ""."""
-        of_class = alternative.device_class
-        sources = (
-            (f"class {of_class.metadata.name}", of_class.spec.selectors),
-            (f"request {alternative.name}", alternative.spec.selectors),
-        )
-        for owner, selectors in sources:
-            for i, each in enumerate(selectors):
-                expression = "" if each.cel is None else each.cel.expression
-                try:
-                    if self._selectors.matches(expression, device):
-                        continue
-                except selector_cache.SelectorError as error:
-                    return f"on which selector #{i} of {owner} fails ({error})"
-                values = _describe_values(expression, device)
-                return f"not selected by selector #{i} of {owner}{values}"
-        try:
-            if device.own_nodes is not None and not device.own_nodes.matches(self._context.node):
-                return "for other nodes"
-        except node_selection.NodeSelectionError as error:
-            return str(error)
-        return ""
-
-    def _describe_owners(self, device: DeviceId) -> str:
-        owners = [claim.full_name for claim in self._devices.claims if _has_device(claim, device)]
-        return f" by claim {owners[0]}" if owners else ""
-
-
-def _has_device(claim: device_objects.ResourceClaim, device: DeviceId) -> bool:
-    results = () if claim.allocation is None else claim.allocation.devices.results
-    return any((each.driver, each.pool, each.device) == device for each in results)
-
-
-def _describe_values(expression: str, device: SliceDevice) -> str:
-    """Return the attributes and capacities of a device that an expression names, in brackets."""
-    words = set(_WORD.findall(expression))
-    source = device.device
-    shown = [
-        f"{name} = {_format_attribute(each)}"
-        for name, each in source.attributes.items()
-        if name.rpartition("/")[2] in words
-    ]
-    shown += [
-        f"{name} = {each.value}"
-        for name, each in source.capacity.items()
-        if name.rpartition("/")[2] in words
-    ]
-    if "driver" in words and not shown:
-        shown = [f"driver = {device.id.driver}"]
-    return f" ({', '.join(shown)})" if shown else ""
-
-
-def _format_attribute(attribute: device_objects.DeviceAttribute) -> str:
-    for value in (attribute.int_value, attribute.string_value, attribute.version_value):
-        if value is not None:
-            return str(value)
-    return str(attribute.bool_value).lower()
-
-
-def _describe_devices(names: Sequence[str], reason: str) -> str:
-    more = "" if len(names) <= _MAX_NAMES else f" and {len(names) - _MAX_NAMES} more"
-    return f"{', '.join(names[:_MAX_NAMES])}{more} {reason}"
+    more = f"; {len(distinct) - _MAX_NAMES} more" if len(distinct) > _MAX_NAMES else ""
+    return f" ({'; '.join(distinct[:_MAX_NAMES])}{more})"

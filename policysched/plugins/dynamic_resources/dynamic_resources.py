@@ -434,7 +434,7 @@ class DynamicResources(pod_independent_filter.PodIndependentFilter):
         api_node = node.snapshot.nodes.nodes[row]
         if reason != NO_DEVICES or api_node is None:
             return ""
-        pools = self._pools.sets[self._pools.set_of_row[row]].pools
+        pools = self._pools.sets[self._pools.set_of_row[row]]
         evidence = device_evidence.DeviceEvidence(
             api_node, pools, self._handle.devices, self._search_settings.selectors
         )

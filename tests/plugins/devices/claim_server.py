@@ -230,6 +230,14 @@ class DevicePod:
         scores = self.world.plugin.score(self.state, self.info, snap.view_all_rows())
         return [int(each) for each in scores]
 
+    def describe_evidence(self, node_name: str = "n1") -> str:
+        """Return the evidence behind the rejection of a node that lacks devices."""
+        snap = self.world.cluster.cache.snapshot()
+        node = snap.view_rows(np.array([snap.nodes.row_of[node_name]], np.intp))
+        return self.world.plugin.evidence_on(
+            self.state, self.info, node, dynamic_resources.NO_DEVICES
+        )
+
     def post_filter(self) -> interface.PostFilterResult:
         """Run PreFilter, Filter and PostFilter."""
         self.filter()

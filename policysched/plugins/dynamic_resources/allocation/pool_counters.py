@@ -24,6 +24,13 @@ class PoolCounters:
             amount <= self._left[counter] for counter, amount in device.counters.items()
         )
 
+    def find_short_counter(self, device: SliceDevice) -> tuple[CounterId, amounts.Number] | None:
+        """Return a counter of which too little is left for a device, and what is left, or None."""
+        for counter, left in self._left.items():
+            if left < max(0, device.counters.get(counter, 0)):
+                return counter, left
+        return None
+
     def find_begun_sets(self) -> set[str]:
         """Return the counter sets of which anything has been consumed."""
         return {
