@@ -8,6 +8,7 @@ they cannot be used together.
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
@@ -23,6 +24,7 @@ from policysched.plugins.shared import selector_cache
 
 _MAX_NAMES: Final = 3
 """Devices, and their values, that are named for each reason."""
+_SELECTOR_ERROR: Final = re.compile(r"\bselector #\d+: CEL ")
 
 
 @dataclasses.dataclass(slots=True)
@@ -33,12 +35,14 @@ class _TestedRequest:
         request: its name.
         suitable: the suitable devices of each alternative.
         has_enough: whether an alternative has as many of them as it requests.
+        has_error: whether a test of a device has no result.
         texts: the failed tests, for each alternative.
     """
 
     request: str
     suitable: dict[str, Sequence[SliceDevice]] = dataclasses.field(default_factory=dict)
     has_enough: bool = False
+    has_error: bool = False
     texts: list[str] = dataclasses.field(default_factory=list)
 
 
@@ -78,6 +82,7 @@ class DeviceEvidence:
             return f"the node has no devices{named}"
         texts: list[str] = []
         enough = []
+        has_error = False
         for claim in claims:
             try:
                 prepared = device_requests.prepare_claim(claim, self._context)
@@ -88,9 +93,12 @@ class DeviceEvidence:
                 self._test_devices(claim.metadata.name, request) for request in prepared.requests
             ]
             texts += [text for each in tested for text in each.texts]
+            has_error |= any(each.has_error for each in tested)
             if all(each.has_enough for each in tested):
                 enough.append((claim, {each.request: each.suitable for each in tested}))
-        if len(enough) == len(claims):
+        if has_error:
+            texts.append("an error on one node ends the attempt on all nodes")
+        elif len(enough) == len(claims):
             texts.append(claim_conflicts.describe_conflict(enough, self._search.can_allocate))
         return "; ".join(filter(None, texts))
 
@@ -103,6 +111,7 @@ class DeviceEvidence:
                 for device in self._every
                 if (failure := self._tests.find_failure(alternative, device)) is not None
             }
+            tested.has_error |= any(each.is_error for each in failures.values())
             suitable = [device for device in self._every if device not in failures]
             tested.suitable[alternative.name] = suitable
             tested.has_enough |= len(suitable) >= alternative.count
@@ -130,6 +139,11 @@ class DeviceEvidence:
         """Return the name of a device, with its pool if several devices have the name."""
         name = device.id.device
         return f"{device.id.pool}/{name}" if name in self._repeated else name
+
+
+def is_selector_error(reason: str) -> bool:
+    """Return whether a search failed with the error of a selector."""
+    return _SELECTOR_ERROR.search(reason) is not None
 
 
 def _join_details(details: Iterable[str]) -> str:

@@ -34,11 +34,13 @@ class DeviceFailure:
         reason: the test.
         detail: the values of the device, or "".
         is_unselected: whether the device is not among those that the request selects.
+        is_error: whether the test has no result, which ends the attempt on all nodes.
     """
 
     reason: str
     detail: str = ""
     is_unselected: bool = False
+    is_error: bool = False
 
 
 class DeviceTests:
@@ -93,7 +95,8 @@ class DeviceTests:
                     if self._context.selectors.matches(expression, device):
                         continue
                 except selector_cache.SelectorError as error:
-                    return DeviceFailure(f"on which selector #{i} of {owner} fails", str(error))
+                    reason = f"on which selector #{i} of {owner} fails"
+                    return DeviceFailure(reason, str(error), is_error=True)
                 values = _describe_values(expression, device)
                 reason = f"not selected by selector #{i} of {owner}"
                 return DeviceFailure(reason, values, is_unselected=True)
@@ -101,7 +104,7 @@ class DeviceTests:
             if device.own_nodes is not None and not device.own_nodes.matches(self._context.node):
                 return DeviceFailure("for other nodes", is_unselected=True)
         except node_selection.NodeSelectionError as error:
-            return DeviceFailure(str(error))
+            return DeviceFailure(str(error), is_error=True)
         return None
 
     def _describe_owners(self, device: DeviceId) -> str:

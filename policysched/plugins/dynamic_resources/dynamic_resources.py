@@ -420,6 +420,8 @@ class DynamicResources(pod_independent_filter.PodIndependentFilter):
         reason: str,
     ) -> str:
         """Return the claims that the node cannot use, or the tests that its devices fail."""
+        if reason.endswith(pod_claims.NOT_CREATED):
+            return pod_claims.describe_awaited_claims(pod.pod)
         if not self.pre_filter(state, pod, node.snapshot).status.is_success:
             return ""
         cycle = state.find(self.name, DeviceCycle)
@@ -432,7 +434,8 @@ class DynamicResources(pod_independent_filter.PodIndependentFilter):
         self._pools.refresh(node.snapshot.nodes)
         row = int(node.row_numbers[0])
         api_node = node.snapshot.nodes.nodes[row]
-        if reason != NO_DEVICES or api_node is None:
+        is_about_devices = reason == NO_DEVICES or device_evidence.is_selector_error(reason)
+        if api_node is None or not is_about_devices:
             return ""
         pools = self._pools.sets[self._pools.set_of_row[row]]
         evidence = device_evidence.DeviceEvidence(

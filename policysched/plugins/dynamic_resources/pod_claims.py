@@ -7,10 +7,13 @@ Sources: `framework/plugins/dynamicresources/dynamicresources.go` (foreachPodRes
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from policysched.cluster.devices import claims
 from policysched.cluster.objects import device_objects, objects
 from policysched.cluster.pods import pod_shape
+
+NOT_CREATED: Final = "ResourceClaim not created yet"
 
 
 class ClaimNotReadyError(Exception):
@@ -63,7 +66,21 @@ def _find_claim_name(pod: objects.Pod, use: objects.PodResourceClaim) -> str | N
     for each in pod.status.resource_claim_statuses:
         if each.name == use.name:
             return each.resource_claim_name
-    raise ClaimNotReadyError(f'pod "{pod.key}": ResourceClaim not created yet')
+    raise ClaimNotReadyError(f'pod "{pod.key}": {NOT_CREATED}')
+
+
+def describe_awaited_claims(pod: objects.Pod) -> str:
+    """Return where the claims come from that do not exist yet."""
+    known = {each.name for each in pod.status.resource_claim_statuses}
+    templates = [
+        str(use.resource_claim_template_name)
+        for use in pod.spec.resource_claims
+        if use.resource_claim_template_name is not None and use.name not in known
+    ]
+    return (
+        "the resource claim controller of Kubernetes creates it from the template"
+        f" {', '.join(templates)}, which policysched does not read"
+    )
 
 
 def is_owned_by(claim: device_objects.ResourceClaim, pod: objects.Pod) -> bool:

@@ -230,13 +230,13 @@ class DevicePod:
         scores = self.world.plugin.score(self.state, self.info, snap.view_all_rows())
         return [int(each) for each in scores]
 
-    def describe_evidence(self, node_name: str = "n1") -> str:
-        """Return the evidence behind the rejection of a node that lacks devices."""
+    def describe_evidence(
+        self, node_name: str = "n1", reason: str = dynamic_resources.NO_DEVICES
+    ) -> str:
+        """Return the evidence behind the rejection of a node, which lacks devices by default."""
         snap = self.world.cluster.cache.snapshot()
         node = snap.view_rows(np.array([snap.nodes.row_of[node_name]], np.intp))
-        return self.world.plugin.evidence_on(
-            self.state, self.info, node, dynamic_resources.NO_DEVICES
-        )
+        return self.world.plugin.evidence_on(self.state, self.info, node, reason)
 
     def post_filter(self) -> interface.PostFilterResult:
         """Run PreFilter, Filter and PostFilter."""

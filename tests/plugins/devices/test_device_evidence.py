@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from policysched.cluster.objects import device_objects
+from policysched.cluster.objects import device_objects, objects
+from tests import builders
 from tests.device_builders import (
     consume_counters,
     make_claim,
@@ -217,4 +218,30 @@ def test_devices_that_share_counters() -> None:
     assert _ask(counters, make_slice("t", *parts, count=2), claims=[_one(count=2)]) == (
         "claim c, request r: 2 suitable of 2 requested; claim c: the suitable devices share"
         " counters or capacities that do not suffice for all of them"
+    )
+
+
+def test_a_selector_that_fails() -> None:
+    """The devices on which it fails are named, although others would suffice."""
+    devices = make_slice("s", *_kinds("whole"), "b")
+    claim = _one(selectors=[{"cel": {"expression": KIND}}])
+    attempt = make_world(devices, claims=[claim]).start(make_pod("p", "c"))
+    attempt.pre_filter()
+    error = "claim default/c: selector #0: CEL runtime error: no such key: kind"
+    assert attempt.describe_evidence(reason=error) == (
+        "claim c, request r: 1 suitable of 1 requested, b on which selector #0 of request r fails"
+        " (CEL runtime error: no such key: kind);"
+        " an error on one node ends the attempt on all nodes"
+    )
+
+
+def test_a_claim_of_a_template_that_does_not_exist_yet() -> None:
+    """The reader learns what creates it."""
+    use = objects.PodResourceClaim(name="u", resource_claim_template_name="gpus")
+    pod = builders.make_pod("p").spec(resource_claims=(use,))
+    attempt = make_world().start(pod)
+    (reason,) = attempt.pre_filter().reasons
+    assert attempt.describe_evidence(reason=reason) == (
+        "the resource claim controller of Kubernetes creates it from the template gpus,"
+        " which policysched does not read"
     )
