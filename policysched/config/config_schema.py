@@ -66,13 +66,31 @@ def describe_violation(
             problem = f"{name} has no field `{key}`{_suggest_known_field(key, error)}"
             yield ConfigFault(document.line((*path, key)), problem, (*path, key))
         return
+    meant = _choose_alternative(error)
+    if meant:
+        for each in meant:
+            yield from describe_violation(each, document, whole)
+        return
     in_words = _WORDS.get(str(error.validator))
     said = f"{name} {in_words(error)}" if in_words else f"{name}: {error.message}"
-    if error.validator == "pattern" and "title" not in _get_violated_schema(
-        error
-    ):  # the invalid value is a key of a mapping
-        said = f"`{error.instance}` is not a name; use letters, digits, `_` and `-`"
+    title = _get_violated_schema(error).get("title")
+    is_key = "propertyNames" in error.absolute_schema_path
+    if error.validator == "pattern" and (is_key or title is None):
+        expected = title or "letters, digits, `_` and `-`"
+        said = f"`{error.instance}` is not a name; use {expected}"
     yield ConfigFault(document.line(path), said, path)
+
+
+def _choose_alternative(error: Violation) -> list[Violation]:
+    """Return the violations of the alternative of `anyOf` that the type of the value means."""
+    alternatives: dict[int, list[Violation]] = {}
+    if error.validator == "anyOf":
+        for each in error.context or ():
+            alternatives.setdefault(int(each.relative_schema_path[0]), []).append(each)
+    for found in alternatives.values():
+        if not any(each.validator == "type" and not each.relative_path for each in found):
+            return found
+    return []
 
 
 def _get_violated_schema(error: Violation) -> Mapping[str, Any]:

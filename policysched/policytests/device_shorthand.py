@@ -36,9 +36,13 @@ def make_amounts(devices: Devices) -> dict[str, str]:
     return {f"{classes.IMPLICIT_PREFIX}{name}": str(count) for name, count in devices.items()}
 
 
-def find_wrong_capacity(devices: Devices) -> tuple[tuple[str, ...], str] | None:
-    """Return the place of the first invalid capacity of a node and the problem, or None."""
+def find_wrong_value(devices: Devices) -> tuple[tuple[str, ...], str] | None:
+    """Return the place of the first invalid attribute or capacity and the problem, or None."""
     for name, fields in devices.items():
+        for key, value in _get_fields(fields).get("attributes", {}).items():
+            if isinstance(value, float):  # a schema accepts 9.0 as a whole number
+                problem = f"`{key}` is {value}; write a whole number, a text or a boolean"
+                return (name, "attributes", key), problem
         for key, value in _get_fields(fields).get("capacity", {}).items():
             try:
                 quantity.parse_whole_units(str(value))

@@ -14,6 +14,8 @@ from policysched.policytests import suite as suites
 
 Value: TypeAlias = Any
 """Any value that YAML can contain."""
+MISSING = "_"
+"""The raw number of a rule that has no value for a node, as in metrics."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -177,11 +179,20 @@ class ExpectationComparer:
                     actual = (points or {}).get(node)
                     yield from self._compare_number(path, parts["points"], actual, absent)
                 if "raw" in parts:
-                    raw = self._decision.raw.get(name, {}).get(node)
-                    path = (*below, "raw")
-                    yield from self._compare_number(
-                        path, parts["raw"], raw, "no value", self._find_unit(name)
-                    )
+                    yield from self._compare_raw((*below, "raw"), parts["raw"], name, node)
+
+    def _compare_raw(
+        self, path: tuple[str, ...], written: float | str, name: str, node: str
+    ) -> Iterator[ExpectationMismatch]:
+        """Compare the raw number of a rule, which is `_` if it has no value."""
+        raw = self._decision.raw.get(name, {}).get(node)
+        if written != MISSING:
+            yield from self._compare_number(path, written, raw, "no value", self._find_unit(name))
+        elif raw is not None:
+            shown = number_tolerance.shorten_number(raw)
+            yield ExpectationMismatch(path, MISSING, str(shown), shown)
+        elif node not in self._decision.points.get(name, {}):
+            yield ExpectationMismatch(path, MISSING, "has no points", REMOVE)
 
     def _find_unit(self, rule: str) -> units.Unit | None:
         for each in self._inputs.enforced_rules:

@@ -17,13 +17,13 @@ def make_devices_of_nodes(suite: suites.PolicyTestSuite) -> Iterator[shorthand.O
     """Yield the DeviceClasses and ResourceSlices of the nodes.
 
     Raises:
-        SuiteError: a capacity is invalid.
+        SuiteError: an attribute or a capacity is invalid.
     """
     by_node = _resolve_devices(suite, "nodes")
     for name in sorted({name for devices in by_node.values() for name in devices}):
         yield device_shorthand.make_device_class(name)
     for node, devices in by_node.items():
-        wrong = device_shorthand.find_wrong_capacity(devices)
+        wrong = device_shorthand.find_wrong_value(devices)
         if wrong is not None:
             _refuse(suite, ("nodes", node, "devices", *wrong[0]), wrong[1])
         yield device_shorthand.make_slice(node, devices)

@@ -43,7 +43,7 @@ TESTS = """
     feasible: [n1, n2]
     rules: {few: {n1: {points: 75, raw: 1}, n2: 75}, smallest: {n1: {raw: 40Gi}, n2: {raw: 80Gi}}}
 - {name: two, pod: large, expect: {rules: {few: {n1: {raw: 2}}}, node: n1}}
-- {name: none, pod: plain, expect: {rules: {few: {n1: 100}, smallest: {n1: 50}}}}
+- {name: none, pod: plain, expect: {rules: {few: {n1: 100}, smallest: {n1: {points: 50, raw: _}}}}}
 - {name: another class, pod: networked, expect: {feasible: [n2, n3], policies: []}}
 - {name: copies, pod: small, replicas: 5, expect: {placed: {n1: 1, n2: 2}, pending: 2}}
 - {name: a running pod has no devices, pod: old, expect: {node: n1, rules: {few: {n1: 50}}}}
@@ -137,7 +137,31 @@ def test_generated_clusters_have_the_devices_that_policies_read(tmp_path: pathli
         ),
         ("{gpu: 2}}", "{gpu: 5}}", 13, "the node `n1` has 4 free devices of the class `gpu`"),
         ("memory: 40Gi", "memory: 40Gb", 4, "40Gb"),
-        ("{gpu: 1}}\\n  n4", "{gpu: -1}}\\n  n4", 6, "-1"),
+        ("{gpu: 1}}\\n  n4", "{gpu: -1}}\\n  n4", 6, "`nodes.n3.devices.gpu` must be at least 0"),
+        (
+            "{gpu: 1}}\\n  n4",
+            "{gpu: {count: -2}}}\\n  n4",
+            6,
+            "`nodes.n3.devices.gpu.count` must be at least 0",
+        ),
+        (
+            "{gpu: 1}}\\n  n4",
+            "{gpu: {size: 1}}}\\n  n4",
+            6,
+            "`nodes.n3.devices.gpu` has no field `size` (there are `count`",
+        ),
+        (
+            "{gpu: 1}}\\n  n4",
+            "{gpu: {attributes: {cc: 9.0}}}}\\n  n4",
+            6,
+            "`cc` is 9.0; write a whole number, a text or a boolean",
+        ),
+        (
+            "{gpu: 1}}\\n  n4",
+            "{Gpu_x: 1}}\\n  n4",
+            6,
+            "`Gpu_x` is not a name; use lowercase letters, digits, `-` and `.`",
+        ),
     ],
 )
 def test_mistakes_have_a_line(

@@ -75,6 +75,14 @@ NOT_MET = [
     ("scores: {n1: 100}", "pod: web", "scores.n1", "100", "is rejected"),
     ("rules: {quiet: {n2: 59}}", "pod: web", "rules.quiet.n2", "59", "60"),
     ("rules: {quiet: {n2: {raw: 0.41}}}", "pod: web", "rules.quiet.n2.raw", "0.41", "0.4"),
+    ("rules: {quiet: {n2: {raw: _}}}", "pod: web", "rules.quiet.n2.raw", "_", "0.4"),
+    (
+        "rules: {quiet: {n4: {raw: _}}}",
+        "pod: {labels: {app: cron}}",
+        "rules.quiet.n4.raw",
+        "_",
+        "has no points",
+    ),
     (
         "rules: {quiet: {n2: 0}}",
         "pod: {labels: {app: cron}}",
