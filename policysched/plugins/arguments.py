@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias, TypeVar
 
 import msgspec
+
+from policysched import spelling
 
 Arguments: TypeAlias = Mapping[str, object]
 """Arguments of one plugin, in the form of kube-scheduler's `pluginConfig[].args`."""
@@ -36,7 +39,8 @@ def decode_arguments(args: Arguments, kind: type[StructT]) -> StructT:
     try:
         made = msgspec.convert(given, kind)
     except msgspec.ValidationError as error:
-        raise ArgumentError(_reword_decoding_error(str(error))) from error
+        problem = _find_wrong_choice(given, kind) or _reword_decoding_error(str(error))
+        raise ArgumentError(problem) from error
     _refuse_unknown_fields(given, msgspec.inspect.type_info(kind), "")
     return made
 
@@ -90,6 +94,26 @@ def _convert_to_plain_containers(value: object) -> object:
     if isinstance(value, Sequence) and not isinstance(value, str):
         return [_convert_to_plain_containers(item) for item in value]
     return value
+
+
+def _find_wrong_choice(given: object, kind: type[ArgumentStruct]) -> str:
+    """Return the problem of the first argument that is none of its permitted words, or ""."""
+    if not isinstance(given, Mapping):
+        return ""
+    for field in msgspec.structs.fields(kind):
+        words = _list_permitted_words(field.type)
+        value = given.get(field.encode_name)
+        if words and isinstance(value, str) and value not in words:
+            choices = spelling.join_alternatives(f"`{each}`" for each in words)
+            return f"`{field.encode_name}` is `{value}`, but must be {choices}"
+    return ""
+
+
+def _list_permitted_words(kind: object) -> list[str]:
+    """Return the values of an enumeration; none for other types."""
+    if not (isinstance(kind, type) and issubclass(kind, enum.Enum)):
+        return []
+    return [str(each.value) for each in kind]
 
 
 def _reword_decoding_error(text: str) -> str:

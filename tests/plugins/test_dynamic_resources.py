@@ -99,7 +99,10 @@ def test_arguments_of_kube_scheduler_are_taken() -> None:
         ({"fliterTimeout": "10s"}, "fliterTimeout"),
         ({"filterTimeout": "-1s"}, "must be a duration such as `10s`, and not negative"),
         ({"bindingTimeout": "999ms"}, "must be at least 1 second"),
-        ({"deviceOrder": "packed"}, "invalid enum value 'packed', at `deviceOrder`"),
+        (
+            {"deviceOrder": "packed"},
+            "`deviceOrder` is `packed`, but must be `Published` or `Packed`",
+        ),
     ],
 )
 def test_wrong_arguments_are_refused(args: dict[str, str], problem: str) -> None:

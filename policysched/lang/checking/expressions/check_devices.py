@@ -33,6 +33,11 @@ def check_device_call(
         return None
     rules = _CLASS_NAMES if name in vocabulary.DEVICE_COUNT_FUNCTIONS else _KEYS
     problem = rules.find_problem(word.text)
+    if not word.text:
+        env.found.add_error(
+            "PS107", f"the {rules.subject} is empty", word.span, help=f"write `{example}`"
+        )
+        return None
     if problem:
         suggestion = rules.guess_name(word.text)
         env.found.add_error(
