@@ -282,6 +282,26 @@ class SuiteInputs:
             raise suites.SuiteError(self._suite.path, [(line, error.problem)]) from error
         return _decode_object(made, place)
 
+    def _find_profile(
+        self, case: suites.PolicyTestCase, policy_set: policies.PolicySet
+    ) -> str | None:
+        """Return the profile that a case names, if any; without policies, one decides everything.
+
+        Raises:
+            SuiteError: there is no such profile.
+        """
+        name: str | None = case.get_field("schedulerName")
+        known = [spec.name for spec in policy_set.specs]
+        if name is None or policy_set.program is None:
+            return None
+        if name not in known:
+            declared = ", ".join(f"`{each}`" for each in known)
+            problem = f"`schedulerName`: there is no profile `{name}` (there is {declared})"
+            in_case = "schedulerName" in case.value
+            line = (case if in_case else self._suite).find_line("schedulerName")
+            raise suites.SuiteError(self._suite.path, [(line, problem)])
+        return name
+
     # --- one case --------------------------------------------------------------------------------
 
     def make_decision_inputs(self, case: suites.PolicyTestCase) -> CaseDecisionInputs:
@@ -293,7 +313,8 @@ class SuiteInputs:
         policy_set = self.get_policy_set(case)
         now = self.get_case_time(case)
         samples = self._make_samples(case, policy_set, now)
-        basis = sessions.DeciderFactory(policy_set, now, samples, case.get_field("schedulerName"))
+        profile = self._find_profile(case, policy_set)
+        basis = sessions.DeciderFactory(policy_set, now, samples, profile)
         pod = self.get_pod(case)
         count = case.value.get("replicas")
         ours = (

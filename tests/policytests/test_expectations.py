@@ -255,3 +255,22 @@ def test_an_inline_pod_may_be_from_one_that_is_called_pod(tmp_path: pathlib.Path
     done = running.run_test_suites([files.write(tmp_path, tests, head)])
     assert done.problems == {}
     assert done.results[0].mismatches == ()
+
+
+def test_a_profile_that_does_not_exist(tmp_path: pathlib.Path) -> None:
+    """The field of the test file is named, with its line."""
+    path = files.write(
+        tmp_path, "- {name: it, schedulerName: other, pod: web, expect: {node: n2}}\n"
+    )
+    (result,) = running.run_test_suites([path]).results
+    line = result.case.find_line("schedulerName")
+    problem = "`schedulerName`: there is no profile `other` (there is `only-web`)"
+    assert result.problem == f"{path}:{line}: {problem}"
+
+
+def test_without_policies_any_profile_is_the_default_one(tmp_path: pathlib.Path) -> None:
+    """As with `--scheduler-name` in `explain` and `simulate`."""
+    head = "schedulerName: default-scheduler\nnodes: {n1: {}}\n"
+    path = files.write(tmp_path, "- {name: it, pod: {}, expect: {node: n1}}\n", head=head)
+    (result,) = running.run_test_suites([path]).results
+    assert (result.status, result.problem) == ("pass", "")
