@@ -10,7 +10,7 @@ import dataclasses
 
 from policysched.cel.checker import FIRST_FREE_SLOT, check
 from policysched.cel.failures import AbortedError, EvaluationError
-from policysched.cel.meter import MAX_UNITS, Meter
+from policysched.cel.meter import MAX_UNITS, CheckTime, Meter, check_nothing
 from policysched.cel.parser import parse
 from policysched.cel.planner import plan
 from policysched.cel.plans import Evaluate
@@ -29,13 +29,21 @@ class CompiledSelector:
     _evaluate: Evaluate
     _slots: int
 
-    def matches(self, device: Map, *, max_units: int = MAX_UNITS) -> bool:
+    def matches(
+        self,
+        device: Map,
+        *,
+        max_units: int = MAX_UNITS,
+        check_time: CheckTime = check_nothing,
+    ) -> bool:
         """Return whether the expression is true for a device, made by `DeviceVariable.make_value`.
+
+        An error of `check_time` ends the evaluation.
 
         Raises:
             EvaluationError: it has no value for this device, or takes more than `max_units`.
         """
-        frame = [Meter(max_units), device, *[None] * (self._slots - FIRST_FREE_SLOT)]
+        frame = [Meter(max_units, check_time), device, *[None] * (self._slots - FIRST_FREE_SLOT)]
         try:
             value = self._evaluate(frame)
         except AbortedError as error:

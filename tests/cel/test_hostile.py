@@ -60,6 +60,25 @@ def test_evaluation_ends_at_its_limit(expression: str) -> None:
         tracemalloc.stop()
 
 
+class TimeIsOverError(Exception):
+    """Ends an evaluation."""
+
+
+@pytest.mark.parametrize("name", ["loops in loops", "failing loops", "loops of calls"])
+def test_evaluation_ends_when_the_time_is_over(name: str) -> None:
+    """Long before its limit; nothing in the expression absorbs the error."""
+    looks = itertools.count(1)
+
+    def check_time() -> None:
+        if next(looks) == 3:
+            raise TimeIsOverError
+
+    selector = compile_selector(_ENDLESS[name])
+    device = DeviceVariable("gpu.example.com").make_value()
+    with pytest.raises(TimeIsOverError):
+        selector.matches(device, check_time=check_time)
+
+
 _TOO_LARGE = {
     "long": " " * 10241,
     "deep lists": "[" * 4000 + "]" * 4000,

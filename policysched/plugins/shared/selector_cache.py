@@ -8,7 +8,7 @@ import weakref
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from policysched.cel import device as device_variables
-from policysched.cel import failures, values
+from policysched.cel import failures, meter, values
 from policysched.cluster.devices.slice_devices import SliceDevice
 from policysched.cluster.objects import device_objects, objects
 
@@ -48,8 +48,16 @@ class SelectorCache:
         compiled = self._get_selector(expression).compiled
         return compiled.text if isinstance(compiled, _Failure) else ""
 
-    def matches(self, expression: str, device: SliceDevice) -> bool:
+    def matches(
+        self,
+        expression: str,
+        device: SliceDevice,
+        check_time: meter.CheckTime = meter.check_nothing,
+    ) -> bool:
         """Return whether an expression is true for a device.
+
+        Before and during an evaluation, `check_time` can end it with an error; then nothing is
+        cached.
 
         Raises:
             SelectorError: it does not compile, or fails for the device.
@@ -57,7 +65,8 @@ class SelectorCache:
         cached = self._get_selector(expression)
         verdict = cached.verdicts.get(device)
         if verdict is None:
-            verdict = cached.verdicts[device] = self._evaluate(cached, device)
+            check_time()
+            verdict = cached.verdicts[device] = self._evaluate(cached, device, check_time)
         if isinstance(verdict, _Failure):
             raise SelectorError(verdict.text)
         return verdict
@@ -86,11 +95,13 @@ class SelectorCache:
         except failures.CompilationError as error:
             return _CachedSelector(_Failure(f"CEL compile error: {error}"))
 
-    def _evaluate(self, cached: _CachedSelector, device: SliceDevice) -> _Verdict:
+    def _evaluate(
+        self, cached: _CachedSelector, device: SliceDevice, check_time: meter.CheckTime
+    ) -> _Verdict:
         if isinstance(cached.compiled, _Failure):
             return cached.compiled
         try:
-            return cached.compiled.matches(self._get_variable(device))
+            return cached.compiled.matches(self._get_variable(device), check_time=check_time)
         except failures.EvaluationError as error:
             return _Failure(f"CEL runtime error: {error}")
 

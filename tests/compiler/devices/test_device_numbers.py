@@ -132,7 +132,7 @@ class Reference:
         try:
             prepared = device_requests.prepare_claim(claim, situation)
             candidates = [device for pool in alone for device in pool.devices]
-            return device_search.DeviceSearch([prepared], candidates, in_use, lambda: False).run()
+            return device_search.DeviceSearch([prepared], candidates, in_use, lambda: None).run()
         except allocation_errors.AllocationError:
             return False
 

@@ -8,10 +8,12 @@ from typing import Any
 import pytest
 
 from policysched.cluster.devices import cluster_devices
+from policysched.cluster.devices.slice_devices import SliceDevice
 from policysched.cluster.objects import device_objects
 from policysched.plugins.dynamic_resources.allocation import (
     allocation_errors,
     allocator,
+    device_order,
 )
 from policysched.plugins.shared import selector_cache
 from tests.builders import make_node
@@ -232,6 +234,55 @@ def test_a_search_ends_in_time() -> None:
         match=r"^filter operation aborted: context deadline exceeded$",
     ):
         _allocate([make_claim("c", [make_request("r")])], has_expired=True)
+
+
+@pytest.mark.parametrize(
+    "request_fields, order",
+    [
+        pytest.param({}, device_order.DeviceOrder.PUBLISHED, id="one of the devices"),
+        pytest.param({"allocationMode": "All"}, device_order.DeviceOrder.PUBLISHED, id="all"),
+        pytest.param({}, device_order.DeviceOrder.PACKED, id="packed"),
+    ],
+)
+def test_the_time_is_checked_before_each_device(
+    request_fields: dict[str, Any], order: device_order.DeviceOrder
+) -> None:
+    """Selectors of many devices cannot take longer than the search may."""
+    evaluated: list[object] = []
+
+    class Cache(selector_cache.SelectorCache):
+        """Evaluates nothing."""
+
+        def matches(self, expression: str, device: SliceDevice, *_: Any) -> bool:
+            """Return False, as selectors that take long do in the end."""
+            evaluated.append((expression, device))
+            return False
+
+    known = cluster_devices.ClusterDevices()
+    known.slices.set(make_slice("s", *(f"d{number}" for number in range(100))))
+    known.classes.set(make_class("any", "device.driver == ''"))
+    looks = itertools.count()
+    own = allocator.Allocator(known, Cache(), lambda: next(looks) > 9, order)
+    claim = make_claim("c", [make_request("r", **request_fields)])
+    with pytest.raises(allocation_errors.AllocationTimeoutError):
+        own.allocate(NODE, resource_pools.gather_pools(known.slices, NODE), [claim])
+    assert len(evaluated) <= 10
+
+
+def test_the_time_is_checked_before_each_selector() -> None:
+    """Also if the device is the only one; an evaluation that was ended is not cached."""
+    evaluations = 20
+    slow = [{"cel": {"expression": f"device.driver != '{n}'"}} for n in range(evaluations)]
+    known = cluster_devices.ClusterDevices()
+    known.slices.set(make_slice("s", "a"))
+    known.classes.set(make_class("any"))
+    selectors, looks = selector_cache.SelectorCache(), itertools.count()
+    claim = make_claim("c", [make_request("r", selectors=slow)])
+    pools = resource_pools.gather_pools(known.slices, NODE)
+    own = allocator.Allocator(known, selectors, lambda: next(looks) > 9)
+    with pytest.raises(allocation_errors.AllocationTimeoutError):
+        own.allocate(NODE, pools, [claim])
+    assert allocator.Allocator(known, selectors, lambda: False).allocate(NODE, pools, [claim])
 
 
 def test_many_devices_do_not_nest() -> None:

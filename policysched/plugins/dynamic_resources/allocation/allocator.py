@@ -15,7 +15,10 @@ from policysched.plugins.dynamic_resources.allocation import (
     device_search,
     devices_in_use,
 )
-from policysched.plugins.dynamic_resources.allocation.allocation_errors import InvalidPoolsError
+from policysched.plugins.dynamic_resources.allocation.allocation_errors import (
+    AllocationTimeoutError,
+    InvalidPoolsError,
+)
 from policysched.plugins.shared import selector_cache
 
 
@@ -56,11 +59,11 @@ class Allocator:
         """
         in_use = devices_in_use.DevicesInUse(self.known.allocated, node_pools)
         context = device_requests.AllocationContext(
-            node, node_pools, self.known.classes, self.selectors, in_use
+            node, node_pools, self.known.classes, self.selectors, in_use, self._check_time
         )
         prepared = [device_requests.prepare_claim(claim, context) for claim in claims]
-        candidates = device_order.list_candidates(node_pools, in_use, self.order)
-        search = device_search.DeviceSearch(prepared, candidates, in_use, self.has_expired)
+        candidates = device_order.list_candidates(node_pools, in_use, self.order, self._check_time)
+        search = device_search.DeviceSearch(prepared, candidates, in_use, self._check_time)
         if not search.run():
             if any(pool.state is pools.PoolState.INVALID for pool in node_pools):
                 raise InvalidPoolsError("invalid resource pools were encountered")
@@ -73,3 +76,7 @@ class Allocator:
                 prepared, search.devices, search.alternatives, strict=True
             )
         ]
+
+    def _check_time(self) -> None:
+        if self.has_expired():
+            raise AllocationTimeoutError("filter operation aborted: context deadline exceeded")

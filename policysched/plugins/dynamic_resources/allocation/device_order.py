@@ -10,6 +10,7 @@ import enum
 from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
+from policysched.cel import meter
 from policysched.cluster.devices import pools
 from policysched.cluster.devices.slice_devices import SliceDevice
 from policysched.plugins.dynamic_resources.allocation import devices_in_use
@@ -32,21 +33,25 @@ _Rank: TypeAlias = tuple[bool, bool, int]
 
 
 def list_candidates(
-    node_pools: Sequence[pools.NodePool], in_use: devices_in_use.DevicesInUse, order: DeviceOrder
+    node_pools: Sequence[pools.NodePool],
+    in_use: devices_in_use.DevicesInUse,
+    order: DeviceOrder,
+    check_time: meter.CheckTime,
 ) -> list[SliceDevice]:
     """Return all devices of pools in the order in which they are tried.
 
     Devices of equal rank stay in the published order, and pools with binding conditions come last.
+    `check_time` raises an error if the time is over.
     """
     if order is DeviceOrder.PUBLISHED:
         return [device for pool in node_pools for device in pool.devices]
-    ranked = [each for pool in node_pools for each in _rank_devices(pool, in_use)]
+    ranked = [each for pool in node_pools for each in _rank_devices(pool, in_use, check_time)]
     ranked.sort(key=lambda each: each[0])
     return [device for _, device in ranked]
 
 
 def _rank_devices(
-    pool: pools.NodePool, in_use: devices_in_use.DevicesInUse
+    pool: pools.NodePool, in_use: devices_in_use.DevicesInUse, check_time: meter.CheckTime
 ) -> Iterator[tuple[_Rank, SliceDevice]]:
     """Yield all devices of a pool with their ranks; those that do not fit exclude none."""
     fitting = {
@@ -58,6 +63,7 @@ def _rank_devices(
             by_counter_set[counter.counter_set].add(device)
     begun = in_use.find_begun_sets(pool)
     for device in pool.devices:
+        check_time()
         counter_sets = {each.counter_set for each in device.counters}
         begins_new = not counter_sets <= begun
         if device.device.allow_multiple_allocations:

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, TypeAlias
 
 from policysched import quantity
+from policysched.cel import meter
 from policysched.cluster.devices import amounts, classes, node_selection, pools
 from policysched.cluster.devices.slice_devices import SliceDevice
 from policysched.cluster.objects import device_objects, objects
@@ -40,6 +41,7 @@ class AllocationContext:
         classes: the DeviceClasses.
         selectors: compiled selectors.
         in_use: the devices, capacities and counters in use.
+        check_time: raises AllocationTimeoutError if the time for the search is over.
     """
 
     node: objects.Node
@@ -47,6 +49,7 @@ class AllocationContext:
     classes: classes.DeviceClasses
     selectors: selector_cache.SelectorCache
     in_use: devices_in_use.DevicesInUse
+    check_time: meter.CheckTime = meter.check_nothing
 
 
 class Alternative:
@@ -72,7 +75,7 @@ class Alternative:
         """Find the class and, for the allocation mode `All`, the devices.
 
         Raises:
-            AllocationError: the request cannot be processed.
+            AllocationError: the request cannot be processed, or the time is over.
         """
         if isinstance(spec, device_objects.ExactDeviceRequest):
             own_name = self.name = request.name
@@ -164,6 +167,7 @@ class Alternative:
                     f" {'being updated' if is_incomplete else 'invalid'}"
                 )
             for device in pool.devices:
+                self._context.check_time()
                 if self.selects(device) and self.has_capacity(device):
                     yield device
 
@@ -185,7 +189,9 @@ class Alternative:
         for i, each in enumerate(selectors):
             expression = "" if each.cel is None else each.cel.expression
             try:
-                if not self._context.selectors.matches(expression, device):
+                if not self._context.selectors.matches(
+                    expression, device, self._context.check_time
+                ):
                     return False
             except selector_cache.SelectorError as error:
                 raise AllocationError(f"{owner}: selector #{i}: {error}") from None

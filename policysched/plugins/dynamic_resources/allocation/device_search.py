@@ -8,15 +8,13 @@ from __future__ import annotations
 
 import dataclasses
 import enum
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeAlias
 
+from policysched.cel import meter
 from policysched.cluster.devices import amounts
 from policysched.cluster.devices.slice_devices import DeviceId, SliceDevice
 from policysched.plugins.dynamic_resources.allocation import device_taints
-from policysched.plugins.dynamic_resources.allocation.allocation_errors import (
-    AllocationTimeoutError,
-)
 from policysched.plugins.dynamic_resources.allocation.attribute_constraints import (
     AttributeConstraint,
 )
@@ -128,15 +126,18 @@ class DeviceSearch:
         claims: Sequence[PreparedClaim],
         candidates: Sequence[SliceDevice],
         in_use: DevicesInUse,
-        has_expired: Callable[[], bool],
+        check_time: meter.CheckTime,
     ) -> None:
-        """Start with nothing chosen; `candidates` are tried in their order."""
+        """Start with nothing chosen; `candidates` are tried in their order.
+
+        `check_time` raises an error if the time is over.
+        """
         self.devices: list[list[ChosenDevice]] = [[] for _ in claims]
         self.alternatives: list[dict[int, Alternative]] = [{} for _ in claims]
         self._claims = claims
         self._candidates = candidates
         self._in_use = in_use
-        self._has_expired = has_expired
+        self._check_time = check_time
         self._choices: list[_AlternativeChoice | _DeviceChoice] = []
 
     def run(self) -> bool:
@@ -157,8 +158,7 @@ class DeviceSearch:
         return True
 
     def _choose(self, position: _Position) -> _Step:
-        if self._has_expired():
-            raise AllocationTimeoutError("filter operation aborted: context deadline exceeded")
+        self._check_time()
         if position.claim == len(self._claims):
             return None
         requests = self._claims[position.claim].requests
@@ -219,6 +219,7 @@ class DeviceSearch:
         for i in choice.rest:
             if choice.devices[i].id in owned:  # true for most devices, so it is tested first
                 continue
+            self._check_time()
             if self._take(choice.alternative, choice.devices[i], position.claim):
                 return _Position(
                     position.claim, position.request, choice.alternative, position.device + 1, i + 1
