@@ -9,6 +9,7 @@ import random
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from policysched import clock as clocks
 from policysched import process
 from policysched.cluster.pods import pod_shape
 from policysched.framework import explanation, handles, runtime
@@ -81,6 +82,7 @@ class DeciderFactory:
             storage=cache.storage,
             devices=cache.devices,
             budgets=cache.budgets,
+            clock=clocks.ManualClock(self.now),  # it stands still: no search times out
             rng=rng,
         )
         profiles = policies.require_profiles(policies.make_profiles(self.policies, handle))

@@ -15,6 +15,7 @@ from typing import Final
 
 import msgspec
 
+from policysched import clock as clocks
 from policysched.cluster import cache as caches
 from policysched.cluster import elapsed_time, snapshot
 from policysched.cluster.objects import objects
@@ -254,6 +255,7 @@ class TwoSidedCluster:
             storage=self.cache.storage,
             devices=self.cache.devices,
             budgets=self.cache.budgets,
+            clock=clocks.ManualClock(self._basis.now),  # it stands still: no search times out
         )
         return policies.require_profiles(policies.make_profiles(policy_set, handle))
 

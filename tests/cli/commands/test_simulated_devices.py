@@ -194,3 +194,25 @@ def test_plan_names_the_rule_about_devices(
     assert answer["summary"]["pending"]["unschedulable"] == 1
     [change] = [each for each in answer["changes"] if each["pod"] == "prod/web"]
     assert change["cause"]["edits"] == ["training/reserve"]
+
+
+TIMEOUT = 'plugin DynamicResources args { filterTimeout: "0.000001s" }'
+ROOM = "policy room { for pods reject when freeDevices(gpu) < 2 as two }"
+
+
+def test_searches_have_no_limit_of_time(
+    tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A busy machine does not change an answer: `filterTimeout` is for `run`."""
+    old, new = tmp_path / "old.policy", tmp_path / "new.policy"
+    old.write_text(f"profile default-scheduler {{ {TIMEOUT} }}")
+    new.write_text(f"{ROOM} profile default-scheduler {{ policies room {TIMEOUT} }}")
+    nodes = [clusters.node(name, cpu="20") for name in ("n1", "n2")]
+    slices = [_slice("n1", "a"), _slice("n2", "a", "b")]
+    items = [*nodes, CLASS, *slices, _claim("c"), _pod("p", "c")]
+    answer = _run(capsys, tmp_path, f"simulate --deterministic --policies {old}", *items)
+    assert [each["node"] for each in answer["placements"]] == ["n1"]
+    planned = _run(capsys, tmp_path, f"plan --from {old} --to {new}", *items)
+    [change] = planned["changes"]
+    assert (change["from"]["node"], change["to"]["node"]) == ("n1", "n2")
+    assert change["cause"]["edits"] == ["room/two"]
