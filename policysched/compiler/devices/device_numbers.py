@@ -21,12 +21,8 @@ from policysched.lang.checked import checked_expr
 from policysched.plugins import names
 from policysched.plugins.dynamic_resources import (
     allocation_verdicts,
-    claim_search,
+    claim_variants,
     device_cycle,
-)
-from policysched.plugins.dynamic_resources.allocation.allocation_errors import (
-    AllocationError,
-    InvalidPoolsError,
 )
 from policysched.plugins.shared import selector_cache, set_numbers
 
@@ -122,25 +118,23 @@ class _NumberOfCycle:
             each.allocation for each in cycle.claims if each.allocation is not None
         )
         for variant, concerned in cycle.variants.split(snap.view_rows(rows)):
-            search = variant.search
-            measure = functools.partial(self._measure, snap, search, known)
-            numbers = self.number.get_numbers((None if search is None else search.kind, known))
+            results = variant.results
+            measure = functools.partial(self._measure, snap, results, known)
+            kind = None if results is None else results.search.kind
+            numbers = self.number.get_numbers((kind, known))
             found[concerned] = numbers.read(snap, rows[concerned], measure)
         return found
 
     def _measure(
         self,
         snap: snapshot.Snapshot,
-        search: claim_search.ClaimSearch | None,
+        results: claim_variants.SearchResults | None,
         known: tuple[DeviceId, ...],
         node: objects.Node,
         pools: node_pools.PoolSet,
     ) -> float | None:
-        """Return the number for a set of pools; None if the pod gets no devices there."""
-        try:
-            new = () if search is None else search.allocate(node, pools)
-        except (AllocationError, InvalidPoolsError):
-            return None
+        """Return the number for a set of pools; None if Filter rejects its nodes."""
+        new = () if results is None else results.find_allocations(node, snap.nodes)
         if new is None:
             return None
         return self.number.measure(pod_devices.PodDevices(snap, node, pools, known, new))

@@ -9,11 +9,12 @@
     Filter      `claim_availability` finds the nodes that cannot use an allocated claim. For the
                 other claims, `claim_variants` groups nodes by the claims that need devices there,
                 `claim_search` limits the time of all searches, and `allocation` chooses devices on
-                one node. `allocation_verdicts` caches the results by set of pools.
+                one node. `allocation_verdicts` caches the results by set of pools. Numbers in
+                policies read the devices there.
     PostFilter  `pod_binding` deallocates a claim that no other pod uses.
     Score       `claim_search` scores the chosen alternatives; the scores are cached as well.
-    Reserve     `claim_search` chooses the devices of the chosen node again. From here on,
-                `cluster.devices.claims` counts them as in use.
+    Reserve     Takes the devices that Filter found for the node, or searches there again. From
+                here on, `cluster.devices.claims` counts them as in use.
     PreBind     `pod_binding` writes the claims of the pod, each one by `claim_binding`, and waits
                 for the `binding_conditions` of their devices.
     Unreserve   `pod_binding` gives back what was not written, and withdraws reservations.

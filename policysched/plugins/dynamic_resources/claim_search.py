@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Hashable, Sequence
+from typing import Final
 
 import msgspec
 
@@ -21,6 +22,12 @@ from policysched.plugins.shared import selector_cache
 MAX_ALTERNATIVES = 8
 """`FirstAvailableDeviceRequestMaxSize` of the API; the score of the first alternative."""
 
+RESERVE_SHARE: Final = 0.4
+"""The time for the one search of Reserve, as a share of the limit for Filter.
+
+With the defaults, both end in 7 seconds. The lease is lost if it is not renewed for 10 seconds.
+"""
+
 _encoder = msgspec.json.Encoder(order="deterministic")
 
 
@@ -30,8 +37,9 @@ class SearchSettings:
 
     Attributes:
         selectors: compiled selectors, with their cached results.
-        clock: measures `timeout_seconds`.
-        timeout_seconds: limit of the searches for a pod on all nodes together; 0 for none.
+        clock: measures `timeout_seconds`; one that stands still limits nothing.
+        timeout_seconds: limit of the searches for a pod on all nodes together; 0 for none. Reserve
+            has time of its own.
         order: the order in which the devices of a node are tried.
     """
 
@@ -45,7 +53,7 @@ class ClaimSearch:
     """Searches for devices for some claims, on one node after the other.
 
     Other pods and the renewal of the lease wait during a search. Therefore the time for all nodes
-    together is limited. Verdicts from before the timeout are cached for the next attempt.
+    together is limited. Results from before the timeout are cached for the next attempt.
 
     Attributes:
         kind: equal for claims that get the same devices on every node.
@@ -65,6 +73,11 @@ class ClaimSearch:
         self._timeout: allocation_errors.AllocationError | None = None
         requested = [(each.spec.devices.requests, each.spec.devices.constraints) for each in claims]
         self.kind: Hashable = settings.order, _encoder.encode(requested)
+
+    def start_reserve(self) -> None:
+        """Replace the time that is left by that for Reserve."""
+        self._left_seconds = RESERVE_SHARE * self._settings.timeout_seconds or math.inf
+        self._timeout = None
 
     def allocate(
         self, node: objects.Node, pools: node_pools.PoolSet

@@ -11,6 +11,7 @@ import itertools
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+import numpy.typing as npt
 
 from policysched.cluster import snapshot
 from policysched.cluster.columns import columns
@@ -24,21 +25,85 @@ from policysched.plugins.dynamic_resources import (
 )
 
 
-@dataclasses.dataclass(slots=True)
+@dataclasses.dataclass(frozen=True, slots=True)
 class ClaimVariant:
     """The claims that need devices on some nodes.
 
     Attributes:
         claims: the claims that need devices; the one for extended resources is last.
-        search: the search for their devices; None without claims.
+        results: the results of the search for their devices; None without claims.
         mappings: which requests for extended resources serve which containers.
-        verdicts: the cached results of the search; None until Filter reads them.
     """
 
     claims: Sequence[device_objects.ResourceClaim]
-    search: claim_search.ClaimSearch | None
+    results: SearchResults | None
     mappings: Sequence[objects.ContainerExtendedResourceRequest] = ()
-    verdicts: allocation_verdicts.KindVerdicts | None = None
+
+
+class SearchResults:
+    """The results of a search on each node; each one is found when it is read first.
+
+    Attributes:
+        search: the search.
+    """
+
+    def __init__(
+        self,
+        search: claim_search.ClaimSearch,
+        devices: cluster_devices.ClusterDevices,
+        cached: allocation_verdicts.KindVerdicts,
+    ) -> None:
+        """Search among `devices` for what is not `cached`."""
+        self.search = search
+        self._devices = devices
+        self._pools = devices.node_pools
+        self._cached = cached
+        self._is_current = False
+
+    def find_verdicts(
+        self, rows: npt.NDArray[np.intp], nodes: columns.NodeColumns
+    ) -> allocation_verdicts.KindVerdicts:
+        """Return verdicts that are complete for `rows`, intp (n,), of existing nodes."""
+        if not self._is_current:
+            self._drop_outdated(nodes)
+            self._is_current = True
+        self._cached.complete(rows, self._pools, nodes, self.search)
+        return self._cached
+
+    def find_allocations(
+        self, node: objects.Node, nodes: columns.NodeColumns
+    ) -> Sequence[device_objects.AllocationResult] | None:
+        """Return the allocations behind the verdict about a node; None unless it fits.
+
+        They show which devices claims of this kind get; a node with equal pools may be named.
+        """
+        row = nodes.row_of[node.name]
+        verdicts = self.find_verdicts(np.array([row], np.intp), nodes)
+        found = verdicts.found.get(int(self._pools.set_of_row[row]))
+        return None if found is None else found.allocations
+
+    def allocate(
+        self, node: objects.Node, nodes: columns.NodeColumns
+    ) -> Sequence[device_objects.AllocationResult] | None:
+        """Return allocations that can be written: those of `find_verdicts` or of a new search.
+
+        This search has the time for Reserve.
+
+        Raises:
+            AllocationError: a claim, a class or a slice cannot be processed on any node.
+            InvalidPoolsError: the node lacks devices, but has pools that are invalid.
+        """
+        self._drop_outdated(nodes)
+        number = int(self._pools.set_of_row[nodes.row_of[node.name]])
+        found = self._cached.get_allocations(number, node, self.search)
+        if found is not None:
+            return found
+        self.search.start_reserve()
+        return self.search.allocate(node, self._pools.sets[number])
+
+    def _drop_outdated(self, nodes: columns.NodeColumns) -> None:
+        self._pools.refresh(nodes)
+        self._cached.drop_outdated(self._pools, self._devices)
 
 
 class ClaimVariants:
@@ -49,12 +114,17 @@ class ClaimVariants:
         unallocated: Sequence[device_objects.ResourceClaim],
         devices: cluster_devices.ClusterDevices,
         settings: claim_search.SearchSettings,
+        cache: allocation_verdicts.VerdictCache,
         extended: ExtendedRequests | None = None,
     ) -> None:
-        """Search for devices for `unallocated` claims and for `extended` resources."""
+        """Search for devices for `unallocated` claims and for `extended` resources.
+
+        `cache` has the results for equal claims.
+        """
         self._unallocated = unallocated
         self._devices = devices
         self._settings = settings
+        self._cache = cache
         self._extended = extended
         self._variants: dict[tuple[str, ...], ClaimVariant] = {}
 
@@ -83,10 +153,11 @@ class ClaimVariants:
         if self._extended is not None and resources:
             special, mappings = self._extended.make_claim(resources)
             claims.append(special)
-        search = None
+        results = None
         if claims:
             search = claim_search.ClaimSearch(claims, self._devices, self._settings)
-        return ClaimVariant(claims, search, mappings)
+            results = SearchResults(search, self._devices, self._cache.get(search.kind))
+        return ClaimVariant(claims, results, mappings)
 
 
 class ExtendedRequests:

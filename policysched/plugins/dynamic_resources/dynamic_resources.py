@@ -95,7 +95,7 @@ class DynamicResources(pod_independent_filter.PodIndependentFilter):
             selector_cache.SelectorCache(), handle.clock, filter_seconds, order
         )
         self._pools = handle.devices.node_pools
-        self._get_kind_verdicts = allocation_verdicts.make_cache()
+        self._verdicts = allocation_verdicts.VerdictCache()
         self._hints = queueing_hints.ClaimHints(handle.devices)
 
     @classmethod
@@ -181,7 +181,11 @@ class DynamicResources(pod_independent_filter.PodIndependentFilter):
             claims, snap.now_seconds, self._binding_seconds
         )
         variants = claim_variants.ClaimVariants(
-            unallocated, self._handle.devices, self._search_settings, extended
+            unallocated,
+            self._handle.devices,
+            self._search_settings,
+            self._verdicts,
+            extended,
         )
         all_claims = claims if extended is None else [*claims, extended.claim]
         return DeviceCycle(snap, all_claims, variants, availability, extended)
@@ -205,8 +209,8 @@ class DynamicResources(pod_independent_filter.PodIndependentFilter):
             missing = cycle.extended.find_missing(nodes)
             _add_status(answers, missing, status.unresolvable(self.name, NO_RESOURCE))
         for variant, concerned in cycle.variants.split(nodes):
-            if variant.search is not None:
-                self._add_verdicts(answers, cycle, variant, concerned, nodes)
+            if variant.results is not None:
+                self._add_verdicts(answers, variant.results, concerned, nodes)
         lost = cycle.availability.find_lost(nodes)
         _add_status(answers, lost, status.unresolvable(self.name, UNAVAILABLE))
         return answers
@@ -214,15 +218,14 @@ class DynamicResources(pod_independent_filter.PodIndependentFilter):
     def _add_verdicts(
         self,
         answers: status.NodeStatuses,
-        cycle: DeviceCycle,
-        variant: claim_variants.ClaimVariant,
+        results: claim_variants.SearchResults,
         concerned: columns.NodeMask,
         nodes: snapshot.NodeView,
     ) -> None:
         """Add the results of a search about some of the n nodes, `concerned` bool (n,)."""
         living = concerned & nodes.snapshot.is_alive[nodes.row_numbers]
         rows = nodes.row_numbers[living]
-        found = self._find_verdicts(cycle, variant, rows)
+        found = results.find_verdicts(rows, nodes.snapshot.nodes)
         sets = np.full(len(nodes), -1, np.intp)
         sets[living] = self._pools.set_of_row[rows]
         verdicts = np.full(len(nodes), AllocationVerdict.FITS, np.int8)
@@ -236,23 +239,6 @@ class DynamicResources(pod_independent_filter.PodIndependentFilter):
         for number, text in found.errors.items():
             failed = status.Status(status.Code.ERROR, (text,), self.name)
             _add_status(answers, sets == number, failed)
-
-    def _find_verdicts(
-        self,
-        cycle: DeviceCycle,
-        variant: claim_variants.ClaimVariant,
-        rows: npt.NDArray[np.intp],
-    ) -> allocation_verdicts.KindVerdicts:
-        """Return verdicts that are complete for `rows`, intp (n,), of existing nodes."""
-        verdicts, search, nodes = variant.verdicts, variant.search, cycle.snap.nodes
-        if search is None:
-            raise AssertionError("only variants with claims are searched")
-        if verdicts is None:
-            self._pools.refresh(nodes)
-            verdicts = variant.verdicts = self._get_kind_verdicts(search.kind)
-            verdicts.drop_outdated(self._pools, self._handle.devices)
-        verdicts.complete(rows, self._pools, nodes, search)
-        return verdicts
 
     def post_filter(
         self,
@@ -310,9 +296,9 @@ class DynamicResources(pod_independent_filter.PodIndependentFilter):
             if claim.allocation is not None
         )
         for variant, concerned in cycle.variants.split(nodes):
-            if variant.search is not None:
+            if variant.results is not None:
                 rows = nodes.row_numbers[concerned]
-                found = self._find_verdicts(cycle, variant, rows)
+                found = variant.results.find_verdicts(rows, nodes.snapshot.nodes)
                 sets = self._pools.set_of_row[rows]
                 scores[concerned] = found.scores[sets] + allocated_points
         return scores
@@ -332,7 +318,7 @@ class DynamicResources(pod_independent_filter.PodIndependentFilter):
     ) -> status.Status:
         """Take devices on the chosen node, so that the next pod does not use them.
 
-        The search runs again, because Filter caches only whether there are devices.
+        The search runs again, unless Filter found the devices in this cycle and for this node.
         """
         del pod
         cycle = state.find(self.name, DeviceCycle)
@@ -340,9 +326,9 @@ class DynamicResources(pod_independent_filter.PodIndependentFilter):
             return status.SUCCESS
         row = cycle.snap.nodes.row_of[node_name]
         ((variant, _),) = cycle.variants.split(cycle.snap.view_rows(np.array([row], np.intp)))
-        if variant.search is None:
+        if variant.results is None:
             return status.SUCCESS
-        found = self._allocate(variant.search, cycle.snap.nodes, row)
+        found = self._allocate(variant.results, cycle.snap.nodes, row)
         if isinstance(found, status.Status):
             return found
         cycle.mappings = tuple(variant.mappings)
@@ -355,13 +341,11 @@ class DynamicResources(pod_independent_filter.PodIndependentFilter):
         return status.SUCCESS
 
     def _allocate(
-        self, search: claim_search.ClaimSearch, nodes: columns.NodeColumns, row: int
-    ) -> list[device_objects.AllocationResult] | status.Status:
-        self._pools.refresh(nodes)
+        self, results: claim_variants.SearchResults, nodes: columns.NodeColumns, row: int
+    ) -> Sequence[device_objects.AllocationResult] | status.Status:
         node = nodes.nodes[row]
-        pools = self._pools.sets[self._pools.set_of_row[row]]
         try:
-            found = None if node is None else search.allocate(node, pools)
+            found = None if node is None else results.allocate(node, nodes)
         except (AllocationError, InvalidPoolsError) as error:
             return status.Status(status.Code.ERROR, (str(error),), self.name)
         if found is None:

@@ -55,6 +55,10 @@ class KnownSets:
         with_nodes = ((number, nodes.nodes[row]) for number, row in found)
         return [(number, node) for number, node in with_nodes if node is not None]
 
+    def is_known(self, number: int) -> bool:
+        """Return whether the result of a set has been computed and still holds."""
+        return bool(self._is_known[number])
+
     def set_known(self, number: int) -> None:
         """Record that the result of a set has been computed."""
         self._is_known[number] = True

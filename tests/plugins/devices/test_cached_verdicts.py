@@ -11,14 +11,14 @@ from hypothesis import strategies
 
 from policysched import clock as clocks
 from policysched.framework import handles
-from policysched.plugins.dynamic_resources import dynamic_resources
+from policysched.plugins.dynamic_resources import allocation_verdicts, dynamic_resources
 from policysched.plugins.dynamic_resources.allocation.device_order import DeviceOrder
 from tests import builders
 from tests.devices import changing_cluster
 from tests.plugins import asking
 
 CHANGES = 12
-MAX_STEPS = 1000
+MAX_STEPS = 5000
 TIMED_OUT = "timed out"
 
 
@@ -81,3 +81,16 @@ def test_kept_verdicts_are_those_of_a_plugin_made_anew(seed: int, order: DeviceO
             assert anew in (kept, TIMED_OUT)  # what is kept needs no time
         for _ in range(rng.choice((1, 1, 3))):
             world.change()
+
+
+def test_cached_kinds_are_limited_by_their_devices() -> None:
+    """Those that were not read for longest are dropped; the latest stays, whatever it has."""
+    cache = allocation_verdicts.VerdictCache(max_devices=5)
+    kinds = {name: cache.get(name) for name in "abc"}
+    for each in kinds.values():
+        each.device_count = 2
+    assert cache.get("a") is kinds["a"]
+    assert [cache.get(name) is kinds[name] for name in "acb"] == [True, True, False]
+    kinds["a"].device_count = 6
+    assert cache.get("a") is kinds["a"]
+    assert cache.get("c") is not kinds["c"]

@@ -9,10 +9,9 @@ import msgspec
 import numpy as np
 import pytest
 
-from policysched import clock as clocks
 from policysched.cluster.objects import device_objects, objects
 from policysched.framework import status
-from tests import builders, device_builders
+from tests import builders
 from tests.device_builders import make_claim, make_request, make_result, make_slice
 from tests.plugins.devices import claim_server
 from tests.plugins.devices.claim_server import make_pod, make_world, reserve_for
@@ -227,48 +226,6 @@ def test_an_error_of_a_node_names_it_or_the_claim() -> None:
     found = world.start(make_pod("p", "c")).filter()
     assert found["n2"] == NO_DEVICES
     assert found["n1"] == ("claim default/c: selector #0: CEL runtime error: no such key: size")
-
-
-class RunningClock(clocks.ManualClock):
-    """A clock that goes on by a second each time that somebody looks."""
-
-    looks = 0
-
-    def monotonic_seconds(self) -> float:
-        """Return a later time each time."""
-        self.looks += 1
-        return float(self.looks)
-
-
-def test_one_search_that_takes_too_long_ends_the_attempt() -> None:
-    """The other nodes get its error at once, for all pods wait as long as a search takes."""
-    clock = RunningClock(builders.EPOCH)
-    requests = [make_request(f"r{n}") for n in range(12)]
-    constraint = {"matchAttribute": "gpu.example.com/numa", "requests": []}
-    claim = make_claim("c", requests, constraints=[constraint])
-    devices = [
-        device_builders.make_device(f"d{n}", attributes={"numa": {"int": n % 2}}) for n in range(16)
-    ]
-    world = make_world(
-        make_slice("s", *devices),
-        make_slice("t", *devices, pool="other", nodeName="n2"),
-        claims=[claim],
-        clock=clock,
-    )
-    found = world.start(make_pod("p", "c")).filter()
-    assert set(found.values()) == {"node n1: timed out trying to allocate devices"}
-    assert clock.looks < 20
-
-
-def test_the_next_attempt_continues_where_the_time_was_over() -> None:
-    """Nodes that were searched in time are not searched again."""
-    clock = RunningClock(builders.EPOCH)
-    nodes = [f"n{number}" for number in range(1, 6)]
-    slices = [make_slice(name, "d", pool=name, nodeName=name) for name in nodes]
-    world = make_world(*slices, node_names=nodes, claims=[_one(count=2)], clock=clock)
-    attempts = [set(world.start(make_pod("p", "c")).filter().values()) for _ in range(10)]
-    assert any("timed out" in reason for reason in attempts[0])
-    assert attempts[-1] == {NO_DEVICES}
 
 
 def test_pools_that_contradict_themselves_are_named_only_if_there_is_nothing_else() -> None:
