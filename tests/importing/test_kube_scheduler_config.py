@@ -257,6 +257,23 @@ profiles:
     assert "# line 9: profiles[0].pluginConfig[0].args" in imported.policy
 
 
+def test_a_limit_of_searches_becomes_one_for_all_nodes() -> None:
+    """kube-scheduler's is for one node; other arguments of the plugin mean the same."""
+    rest = """\
+profiles:
+- pluginConfig:
+  - name: DynamicResources
+    args:
+      bindingTimeout: 60s
+      filterTimeout: 100ms
+"""
+    imported = deciding.convert(_configuration(rest=rest))
+    assert 'args { filterTimeout: "100ms", bindingTimeout: "60s" }' in imported.policy
+    assert [each for each in deciding.told(imported) if "Timeout" in each] == [
+        "note 9: `filterTimeout` is for one node there, and for all nodes together here"
+    ]
+
+
 def test_constraints_alone_were_a_list_in_v1beta1() -> None:
     """`defaultingType` came to mean System later."""
     rest = """\

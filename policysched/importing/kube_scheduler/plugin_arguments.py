@@ -28,6 +28,7 @@ _KNOWN: dict[str, tuple[str, ...]] = {
 }
 _NOT_HERE = "does not exist in policysched"
 _ADVICE = "remove it, or express its purpose as a policy"
+_LONGER = "it ends attempts in large clusters if it is short; without it, the limit is 5 seconds"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -64,6 +65,9 @@ def read_plugin_arguments(profile: fields.StrictFields, version: str) -> dict[st
             else dict(args.read_all_values())
         )
         args.report_unread_fields(_NOT_HERE, _ADVICE)
+        if "filterTimeout" in value:
+            problem = "`filterTimeout` is for one node there, and for all nodes together here"
+            args.report.note(args.locate_field("filterTimeout"), problem, _LONGER)
         _refuse_long_numbers(value, args.place)
         if value:
             found[name] = PluginArguments(
