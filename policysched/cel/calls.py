@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from policysched.cel.constant_checks import PATTERN_FUNCTIONS
@@ -58,8 +59,10 @@ def _plan_dispatch(node: FunctionCall, arguments: Sequence[Evaluate]) -> Evaluat
     if len(candidates) == 1 and len(arguments) == 2 and candidates[0].takes_all:  # noqa: PLR2004 - a binary operator
         return _plan_binary(overloads[0], *arguments)
 
+    collect = _plan_arguments(arguments)
+
     def call(frame: Frame) -> Value:
-        values = [argument(frame) for argument in arguments]
+        values = collect(frame)
         for candidate in candidates:
             if candidate.takes(values):
                 return candidate.call(frame[0], values)
@@ -68,12 +71,36 @@ def _plan_dispatch(node: FunctionCall, arguments: Sequence[Evaluate]) -> Evaluat
     return call
 
 
+def _plan_arguments(arguments: Sequence[Evaluate]) -> Callable[[Frame], list[Value]]:
+    """Return the function for the values of the arguments; of two, cel-go evaluates both."""
+    if len(arguments) != 2:  # noqa: PLR2004 - a binary operator, or a method of one argument
+        return lambda frame: [argument(frame) for argument in arguments]
+    left, right = arguments
+    return lambda frame: _evaluate_both(left, right, frame)
+
+
 def _plan_binary(overload: Overload, left: Evaluate, right: Evaluate) -> Evaluate:
     """Return the call of `==` and other operators that take values of all types."""
     implementation = overload.implementation
     if overload.is_metered:
-        return lambda frame: implementation(frame[0], left(frame), right(frame))
-    return lambda frame: implementation(left(frame), right(frame))
+        return lambda frame: implementation(frame[0], *_evaluate_both(left, right, frame))
+    return lambda frame: implementation(*_evaluate_both(left, right, frame))
+
+
+def _evaluate_both(left: Evaluate, right: Evaluate, frame: Frame) -> list[Value]:
+    """Return both values; the right side can end the whole evaluation even if the left one fails.
+
+    Raises:
+        EvaluationError: one has no value.
+        AbortedError: one ends the evaluation.
+    """
+    try:
+        value = left(frame)
+    except EvaluationError:
+        with contextlib.suppress(EvaluationError):
+            right(frame)
+        raise
+    return [value, right(frame)]
 
 
 class _Candidate:

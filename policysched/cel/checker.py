@@ -53,6 +53,7 @@ from policysched.cel.syntax_tree import (
     MapLiteral,
     OptionalMap,
     Select,
+    find_qualified_name,
 )
 from policysched.cel.values import get_type_name
 
@@ -205,7 +206,7 @@ class _Checker:
         raise CompilationError(f"undeclared reference to '{node.name}' (in container '')")
 
     def _check_select(self, node: Select) -> Type:
-        name = None if node.is_optional or node.is_test else _find_qualified_name(node)
+        name = None if node.is_optional or node.is_test else find_qualified_name(node)
         if name in _NAMED_TYPES:
             node.type_name = name
             return type_of(_NAMED_TYPES[name])
@@ -234,7 +235,7 @@ class _Checker:
         self._exempt_calls += is_exempt
         types = list(map(self._check, node.arguments))
         if node.target is not None:
-            prefix = _find_qualified_name(node.target)
+            prefix = find_qualified_name(node.target)
             if f"{prefix}.{node.function}" in OVERLOADS:
                 node.function, node.target = f"{prefix}.{node.function}", None
             else:
@@ -370,14 +371,3 @@ class _Checker:
         self._scope = outer
         result = body if node.is_flat else optional_of(body)
         return self._resolve("_?_:_", _OPTIONAL_SIGNATURES, [result])[0]
-
-
-def _find_qualified_name(node: CelNode) -> str | None:
-    """Return `a.b.c` for selections of names, else None."""
-    parts: list[str] = []
-    while isinstance(node, Select) and not node.is_optional and not node.is_test:
-        parts.append(node.field)
-        node = node.operand
-    if not isinstance(node, Identifier):
-        return None
-    return ".".join([node.name, *reversed(parts)])

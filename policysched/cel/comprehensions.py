@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TypeAlias
 
-from policysched.cel import lookup
 from policysched.cel.failures import EvaluationError, make_overload_error
 from policysched.cel.meter import Meter
 from policysched.cel.plans import Evaluate, Frame
 from policysched.cel.syntax_tree import Comprehension
-from policysched.cel.values import Map, Value, get_type_name
+from policysched.cel.values import Map, Value, get_type_name, make_key
 
 _Visit: TypeAlias = Callable[[Frame], Iterable[Value]]
 """Puts each item into the slots, and returns the first variable's value for it."""
@@ -176,7 +175,10 @@ def _read_entries(value: Value) -> list[tuple[Value, Value]]:
 
 
 def _make_map(entries: list[tuple[Value, Value]]) -> Map:
-    made = Map.from_pairs([(lookup.check_key(key), value) for key, value in entries])
-    if len(made) < len(entries):
-        raise EvaluationError("insert failed: key already exists")
+    items: dict[Value, Value] = {}
+    made = Map(items)
+    for key, value in entries:
+        if made.has_own(key):
+            raise EvaluationError("insert failed: key already exists")
+        items[make_key(key)] = value
     return made

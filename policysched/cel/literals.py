@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import re
 
 from policysched.cel.failures import CompilationError
-from policysched.cel.values import Uint
+from policysched.cel.values import MAX_UINT, Uint
 
-MAX_UINT = 2**64 - 1
 _MAX_DIGITS = 400
 """Enough for every number of 64 bits, below the limit of `int`, and with room for zeros."""
 
@@ -33,6 +33,18 @@ def read_uint(text: str) -> Uint:
     if number > MAX_UINT:
         raise CompilationError("invalid uint literal")
     return Uint(number)
+
+
+def read_double(text: str) -> float:
+    """Return the number of a text such as `1.5e3`.
+
+    Raises:
+        CompilationError: it is larger than every double.
+    """
+    number = float(text)
+    if math.isinf(number):
+        raise CompilationError("invalid double literal")
+    return number
 
 
 def read_string(text: str) -> str:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from policysched.cel.failures import EvaluationError
+from policysched.cel.functions import conversions
 from policysched.cel.values import NO_VALUE, Map, Optional, Uint, Value, get_type_name
 
-_KEY_TYPES = frozenset({bool, int, Uint, str})
+_KEY_TYPES = frozenset({bool, int, Uint, float, str})
 
 
 def get_item(value: Value, key: Value) -> Value:
@@ -14,6 +15,7 @@ def get_item(value: Value, key: Value) -> Value:
     Raises:
         EvaluationError: there is none.
     """
+    check_key(key)
     if type(value) is Map:
         found, is_found = value.find(key)
         if is_found:
@@ -32,6 +34,7 @@ def find_item(value: Value, key: Value) -> Optional:
     Raises:
         EvaluationError: the value is a list, and the key is no number.
     """
+    check_key(key)
     if type(value) is Optional:
         if not value.has_value:
             return NO_VALUE
@@ -50,15 +53,14 @@ def has_field(value: Value, field: str) -> bool:
     return find_item(value, field).has_value
 
 
-def check_key(key: Value) -> Value:
-    """Return the key of a map.
+def check_key(key: Value) -> None:
+    """Check what is in brackets: a map can have other keys, but brackets do not find them.
 
     Raises:
-        EvaluationError: values of this type are no keys.
+        EvaluationError: values of this type find nothing.
     """
     if type(key) not in _KEY_TYPES:
-        raise EvaluationError(f"unsupported key type: {get_type_name(key)}")
-    return key
+        raise EvaluationError(f"invalid qualifier type: {get_type_name(key)}")
 
 
 def _check_index(items: list[Value], key: Value) -> int:
@@ -77,5 +79,8 @@ def _read_index(key: Value) -> int:
 
 
 def _fail(key: Value) -> EvaluationError:
-    name = str(key).lower() if type(key) is bool else str(key)
-    return EvaluationError(f"no such key: {name}")
+    if type(key) is bool:
+        text = conversions.format_bool(key)
+    else:
+        text = conversions.format_double(key) if type(key) is float else str(key)
+    return EvaluationError(f"no such key: {text}")

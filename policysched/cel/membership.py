@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 from policysched.cel.plans import Evaluate
-from policysched.cel.values import Map, Uint, Value
+from policysched.cel.values import Uint, Value, list_equal_numbers, make_key
 
 _CONSTANTS: Final = frozenset({bool, int, Uint, float, str})
 
@@ -19,5 +19,11 @@ def plan_constant_membership(value: Evaluate, items: list[Value]) -> Evaluate | 
         return None
     if not items:
         return lambda _frame: False
-    known = Map.from_pairs((item, True) for item in items)
-    return lambda frame: known.has_own(value(frame))
+    keys = frozenset(make_key(each) for item in items for each in _list_equal(item))
+    return lambda frame: make_key(value(frame)) in keys
+
+
+def _list_equal(item: Value) -> list[Value]:
+    """Return the values that are equal to an item; an int is also equal to the nearest double."""
+    doubles = [float(item)] if type(item) in {int, Uint} else []
+    return [item, *doubles, *list_equal_numbers(item)]

@@ -13,7 +13,7 @@ import lark
 from lark import exceptions
 
 from policysched import _resources, int64
-from policysched.cel import literals, macros
+from policysched.cel import literals, macros, messages
 from policysched.cel.failures import CompilationError
 from policysched.cel.syntax_tree import (
     CelNode,
@@ -34,6 +34,8 @@ MAX_LENGTH: Final = 10 * 1024
 """CELSelectorExpressionMaxLength of `k8s.io/api/resource/v1`."""
 MAX_DEPTH: Final = 250
 """The limit of cel-go's parser; it also keeps the recursion of checker and evaluator short."""
+_OPENING: Final = ("(", "[", "{")
+_CLOSING: Final = (")", "]", "}")
 _LOOP_DEPTH: Final = 2
 """Levels of a loop, whose evaluation takes twice the stack of other nodes."""
 _RESERVED: Final = frozenset(
@@ -60,6 +62,7 @@ def parse(text: str) -> CelNode:
         if isinstance(error.orig_exc, CompilationError):
             raise error.orig_exc from None
         raise
+    _check_brackets(text)
     _check_tree(tree)
     return tree
 
@@ -70,12 +73,30 @@ def _get_parser() -> lark.Lark:
     return lark.Lark(grammar, parser="lalr", maybe_placeholders=False, transformer=_TreeBuilder())
 
 
+def _check_brackets(text: str) -> None:
+    """Check how deeply brackets are nested: the tree has no node for parentheses."""
+    if sum(map(text.count, _OPENING)) < MAX_DEPTH:
+        return
+    depth = 0
+    for token in _get_parser().lex(text):
+        if token in _CLOSING:
+            depth -= 1
+        elif depth >= MAX_DEPTH:
+            raise _make_depth_error()
+        elif token in _OPENING:
+            depth += 1
+
+
+def _make_depth_error() -> CompilationError:
+    return CompilationError(f"expression recursion limit exceeded: {MAX_DEPTH}")
+
+
 def _check_tree(tree: CelNode) -> None:
     pending: list[tuple[CelNode, int]] = [(tree, 1)]
     while pending:
         node, depth = pending.pop()
         if depth > MAX_DEPTH:
-            raise CompilationError(f"expression recursion limit exceeded: {MAX_DEPTH}")
+            raise _make_depth_error()
         if isinstance(node, Literal):
             _check_literal(node.value)
         if isinstance(node, Identifier) and node.name in _RESERVED:
@@ -120,7 +141,7 @@ class _TreeBuilder(lark.Transformer[Any, Any]):
         operand = parts[-1]
         signs = len(parts) - 1
         first = _find_first(operand)
-        if signs == 1 and isinstance(first, Literal) and type(first.value) in {int, float}:
+        if signs == 1 and isinstance(first, Literal) and _takes_sign(first):
             first.value = -first.value  # type: ignore[operator]  # checked in the line before
             signs -= 1
         return FunctionCall("-_", None, [operand]) if signs % 2 else operand
@@ -140,8 +161,19 @@ class _TreeBuilder(lark.Transformer[Any, Any]):
     def optional_index(self, operand: CelNode, key: CelNode) -> CelNode:
         return Index(operand, key, is_optional=True)
 
-    def message(self, _name: CelNode, *_fields: Any) -> CelNode:  # noqa: ANN401 - refused anyway
-        raise CompilationError("literals of messages are not supported")
+    def message(self, name: CelNode, fields: list[tuple[str, CelNode]]) -> CelNode:
+        return messages.make_message(name, fields)
+
+    def message_field(self, name: str, value: CelNode) -> tuple[str, CelNode]:
+        return name, value
+
+    def optional_message_field(self, name: str, value: CelNode) -> tuple[str, CelNode]:
+        return name, messages.make_optional_field(value)
+
+    def enclosed(self, node: CelNode) -> CelNode:
+        if isinstance(node, Literal):
+            node.is_enclosed = True
+        return node
 
     def identifier(self, name: str) -> CelNode:
         return Identifier(str(name))
@@ -165,7 +197,7 @@ class _TreeBuilder(lark.Transformer[Any, Any]):
         return Literal(literals.read_uint(text))
 
     def double_literal(self, text: str) -> CelNode:
-        return Literal(float(text))
+        return Literal(literals.read_double(text))
 
     def string_literal(self, text: str) -> CelNode:
         return Literal(literals.read_string(text))
@@ -183,7 +215,7 @@ class _TreeBuilder(lark.Transformer[Any, Any]):
         return Literal(None)
 
     def field(self, name: str) -> str:
-        return str(name).strip("`")
+        return str(name)
 
     def arguments(self, *parts: CelNode) -> list[CelNode]:
         return list(parts)
@@ -212,6 +244,10 @@ def _join_terms(left: CelNode, right: CelNode, *, decisive: bool) -> CelNode:
         left.terms.append(right)
         return left
     return Logical(decisive, [left, right])
+
+
+def _takes_sign(literal: Literal) -> bool:
+    return not literal.is_enclosed and type(literal.value) in {int, float}
 
 
 def _find_first(node: CelNode) -> CelNode:

@@ -12,7 +12,12 @@ from typing import Any, Final
 
 from policysched.cel import comprehensions, lookup
 from policysched.cel.calls import plan_function
-from policysched.cel.failures import EvaluationError, make_overload_error
+from policysched.cel.failures import (
+    AbortedError,
+    CompilationError,
+    EvaluationError,
+    make_overload_error,
+)
 from policysched.cel.membership import plan_constant_membership
 from policysched.cel.plans import Constant, Evaluate, Frame, read_constants
 from policysched.cel.syntax_tree import (
@@ -30,7 +35,7 @@ from policysched.cel.syntax_tree import (
     OptionalMap,
     Select,
 )
-from policysched.cel.values import NO_VALUE, Map, Optional, TypeValue, Value
+from policysched.cel.values import NO_VALUE, Map, Optional, TypeValue, Value, make_key
 
 
 def plan(node: CelNode) -> Evaluate:
@@ -49,15 +54,13 @@ def _plan_literal(node: Literal) -> Evaluate:
 def _plan_identifier(node: Identifier) -> Evaluate:
     slot = node.slot
     if slot is None:
-        type_value = TypeValue(node.name)
-        return lambda _frame: type_value
+        return Constant(TypeValue(node.name))
     return _plan_lazy_identifier(slot) if node.is_lazy else lambda frame: frame[slot]
 
 
 def _plan_select(node: Select) -> Evaluate:
     if node.type_name is not None:
-        type_value = TypeValue(node.type_name)
-        return lambda _frame: type_value
+        return Constant(TypeValue(node.type_name))
     operand, field = plan(node.operand), node.field
     if node.is_test:
         return lambda frame: lookup.has_field(operand(frame), field)
@@ -68,11 +71,20 @@ def _plan_select(node: Select) -> Evaluate:
 
 def _plan_index(node: Index) -> Evaluate:
     operand, key = plan(node.operand), plan(node.key)
+    if isinstance(key, Constant):
+        _check_constant_key(key.value)
     if isinstance(key, Constant) and not node.is_optional:
         constant = key.value
         return lambda frame: lookup.get_item(operand(frame), constant)
     get = lookup.find_item if node.is_optional else lookup.get_item
     return lambda frame: get(operand(frame), key(frame))
+
+
+def _check_constant_key(key: Value) -> None:
+    try:
+        lookup.check_key(key)
+    except EvaluationError as error:
+        raise CompilationError(f"program instantiation failed: {error}") from None
 
 
 def _plan_call(node: FunctionCall) -> Evaluate:
@@ -168,18 +180,31 @@ def _unwrap(value: Value) -> list[Value]:
 
 
 def _plan_map(node: MapLiteral) -> Evaluate:
-    keys, values = map(plan, node.keys), map(plan, node.values)
+    keys, values = list(map(plan, node.keys)), list(map(plan, node.values))
     entries = list(zip(keys, values, node.optional, strict=True))
 
     def make(frame: Frame) -> Map:
-        items: list[tuple[Value, Value]] = []
+        items: dict[Value, Value] = {}
         for key, value, is_optional in entries:
-            found_key = lookup.check_key(key(frame))
-            found = value(frame)
-            items += [(found_key, each) for each in (_unwrap(found) if is_optional else [found])]
-        return Map.from_pairs(items)
+            found_key, found = key(frame), value(frame)
+            parts = _unwrap(found) if is_optional else [found]
+            own = make_key(found_key)
+            if parts:
+                items[own] = parts[0]
+            else:
+                items.pop(own, None)
+        return Map(items)
 
-    return make
+    if any(node.optional) or read_constants([*keys, *values]) is None:
+        return make
+    return _make_constant(make)
+
+
+def _make_constant(make: Evaluate) -> Constant:
+    try:
+        return Constant(make([]))
+    except AbortedError as error:
+        raise CompilationError(f"program instantiation failed: {error}") from None
 
 
 def _plan_comprehension(node: Comprehension) -> Evaluate:

@@ -23,9 +23,15 @@ class CelNode:
 
 @dataclasses.dataclass(slots=True)
 class Literal(CelNode):
-    """A constant; `value` is a runtime value."""
+    """A constant.
+
+    Attributes:
+        value: a runtime value.
+        is_enclosed: whether it is in parentheses, so that a sign before them is not its own.
+    """
 
     value: object
+    is_enclosed: bool = False
 
 
 @dataclasses.dataclass(slots=True)
@@ -192,3 +198,14 @@ class OptionalMap(CelNode):
     def list_children(self) -> list[CelNode]:
         """Return the nodes directly below this one."""
         return [self.target, self.body]
+
+
+def find_qualified_name(node: CelNode) -> str | None:
+    """Return `a.b.c` for selections of names, else None."""
+    parts: list[str] = []
+    while isinstance(node, Select) and not node.is_optional and not node.is_test:
+        parts.append(node.field)
+        node = node.operand
+    if not isinstance(node, Identifier):
+        return None
+    return ".".join([node.name, *reversed(parts)])

@@ -12,43 +12,17 @@ from __future__ import annotations
 
 import dataclasses
 import random
-from collections.abc import Callable
-from typing import Any, Final
+from collections.abc import Callable, Sequence
+from typing import Any, Final, TypeVar
 
-DRIVER: Final = "gpu.example.com"
-_DOMAINS: Final = (DRIVER, "net.example.com", "unknown.example.com")
-_IDENTIFIERS: Final = ("model", "index", "healthy", "firmware", "memory", "address", "missing")
-_TEXTS: Final = ("", "a", "A100", "a-b-c", "1.2.3", "7", "1Gi", "gpu", "é", "10.0.0.1", "true")
-_PATTERNS: Final = ("a", "^A", "[0-9]+$", "a*", "(", "b|c", "^$", "\\\\d+", "(?i)a100", "a{2,3}")
-_INTS: Final = ("0", "1", "2", "7", "-1", "100", "9223372036854775807", "-9223372036854775808")
-_DOUBLES: Final = ("0.0", "1.0", "1.5", "-2.5", "7.0", "1e3", "1e300")
-_VERSIONS: Final = ("1.2.3", "1.2.3-rc.1", "1.2.3+build", "2.0.0", "0.9.10", "10.0.0-alpha.2")
-_LOOSE_VERSIONS: Final = ("v1.2", "1", "01.2.3", "1.2", "x", "1.2.3.4", "")
-_QUANTITIES: Final = ("1Gi", "1G", "500m", "1500m", "2", "0", "40Gi", "1e3", "-5", "1073741824")
-_LONG_QUANTITIES: Final = ("1.5Gi", "1.25", "9223372036854775808", "0.0000000001", "x", "1Q", "")
-_ADDRESSES: Final = ("10.0.0.1", "127.0.0.1", "::1", "fe80::1", "224.0.0.1", "::ffff:1.2.3.4", "x")
-_NETWORKS: Final = ("10.0.0.0/8", "10.1.2.3/16", "::/0", "fe80::/10", "1.2.3.4/33", "x")
-_URLS: Final = (
-    "https://a.example.com:8080/x%20y?k=1&k=2#f",
-    "http://[::1]:80/p",
-    "/only/path",
-    "mailto:x",
-    "a",
-    "http://a b/",
-)
-_DURATIONS: Final = ("1h", "90s", "1.5h", "-3m", "0", "1h1m1s1ms")
-_TIMESTAMPS: Final = ("2026-01-31T08:00:00Z", "1999-12-31T23:59:59.5+01:00")
-_FORMATS: Final = (
-    "dns1123Label",
-    "dns1123Subdomain",
-    "qualifiedName",
-    "labelValue",
-    "uuid",
-    "date",
-)
+from tests.cel import samples
+
 _ORDERED: Final = ("int", "double", "string", "bool", "uint")
 _SIMPLE: Final = (*_ORDERED, "semver", "quantity")
 _WRONG_TYPE_SHARE: Final = 0.02
+_PLAIN_SHARE: Final = 0.95
+_QUOTED_SHARE: Final = 0.005
+_Choice = TypeVar("_Choice")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -62,40 +36,7 @@ class Case:
 def make_case(rng: random.Random, device_count: int) -> Case:
     """Return an expression and this number of devices."""
     expression = _Writer(rng).write("bool", rng.choice((1, 2, 3, 4)))
-    return Case(expression, [make_device(rng) for _ in range(device_count)])
-
-
-def make_device(rng: random.Random) -> dict[str, Any]:
-    """Return a device whose attributes have any type."""
-    names = [
-        rng.choice(("", f"{rng.choice(_DOMAINS[:2])}/")) + identifier
-        for identifier in _IDENTIFIERS[:-1]
-        if rng.random() < 0.8
-    ]
-    return {
-        "driver": DRIVER,
-        "allowMultipleAllocations": rng.random() < 0.5,
-        "attributes": {name: _make_attribute(rng, name) for name in names},
-        "capacity": {
-            name: {"value": rng.choice(_QUANTITIES)}
-            for name in ("memory", "net.example.com/bandwidth")
-            if rng.random() < 0.8
-        },
-    }
-
-
-def _make_attribute(rng: random.Random, name: str) -> dict[str, Any]:
-    usual = {"index": "int", "healthy": "bool", "firmware": "version"}
-    kind = usual.get(name.rpartition("/")[2], "string")
-    if rng.random() < 0.2:
-        kind = rng.choice(("int", "bool", "version", "string"))
-    values: dict[str, Any] = {
-        "int": rng.choice((0, 1, 2, 7, 100, -1, 2**63 - 1)),
-        "bool": rng.random() < 0.5,
-        "version": rng.choice(_VERSIONS),
-        "string": rng.choice(_TEXTS),
-    }
-    return {kind: values[kind]}
+    return Case(expression, [samples.make_device(rng) for _ in range(device_count)])
 
 
 def _quote(text: str) -> str:
@@ -124,13 +65,9 @@ class _Writer:
         options = _OPERATIONS[kind] if rng.random() < 0.85 else _GENERIC
         return rng.choice(options)(self, kind, depth - 1)
 
-    def one_of(self, texts: tuple[str, ...]) -> str:
-        """Return one of some texts."""
-        return self._rng.choice(texts)
-
-    def pick_kind(self, kinds: tuple[str, ...] = _SIMPLE) -> str:
-        """Return one of some types."""
-        return self._rng.choice(kinds)
+    def pick(self, choices: Sequence[_Choice]) -> _Choice:
+        """Return one of some choices."""
+        return self._rng.choice(choices)
 
     def fill(self, template: str, depth: int, *kinds: str) -> str:
         """Return the template with an expression of each type."""
@@ -152,12 +89,34 @@ class _Writer:
 
     def write_bind(self, kind: str, depth: int) -> str:
         """Return a `cel.bind` of a variable of any type."""
-        own = self.pick_kind()
+        own = self.pick(_SIMPLE)
         value, name = self.write(own, depth), self._rng.choice("uvw")
         self._variables.append((name, own))
         body = self.write(kind, depth)
         self._variables.pop()
         return f"cel.bind({name}, {value}, {body})"
+
+    def write_odd_map(self, depth: int) -> str:
+        """Return a map literal with keys of any type."""
+        own = self.pick(samples.KEY_KINDS)
+        prefix = self.pick(("", "", "", "dyn"))
+        keys = [self._write_constant_or(own, depth) for _ in range(self._rng.choice((1, 2)))]
+        pairs = (f"{prefix}({key}): {self._rng.choice(samples.INTS[:4])}" for key in keys)
+        return f"{{{', '.join(pairs)}}}"
+
+    def write_message(self, kind: str, depth: int) -> str:
+        """Return a literal of a message."""
+        names = self.pick(samples.MESSAGE_FIELDS)
+        # Only constants for timestamps: policysched refuses those outside the years 1 to 9999.
+        own_depth = depth if kind == "duration" else None
+        fields = (f"{name}: {self._write_field(name, own_depth)}" for name in names)
+        return f"google.protobuf.{kind.capitalize()}{{{', '.join(fields)}}}"
+
+    def _write_field(self, name: str, depth: int | None) -> str:
+        value = (
+            self.pick(samples.SECONDS) if depth is None else self._write_constant_or("int", depth)
+        )
+        return f"optional.of({value})" if name.startswith("?") else value
 
     def write_map(self, kind: str, depth: int) -> str:
         """Return a map literal from strings."""
@@ -175,8 +134,10 @@ class _Writer:
 
     def _attribute(self) -> str:
         rng = self._rng
-        name = rng.choice(_IDENTIFIERS)
-        base = self.attribute_of(rng.choice((DRIVER, DRIVER, *_DOMAINS)))
+        name = rng.choice(samples.IDENTIFIERS)
+        base = self.attribute_of(rng.choice((samples.DRIVER, samples.DRIVER, *samples.DOMAINS)))
+        if rng.random() < _QUOTED_SHARE:
+            return f"{base}.`{name}`"
         return rng.choice((f"{base}.{name}", f'{base}["{name}"]'))
 
     def _write_leaf(self, kind: str) -> str:
@@ -185,26 +146,33 @@ class _Writer:
             "bool": lambda: rng.choice(
                 ("true", "false", "device.allowMultipleAllocations", self._attribute())
             ),
-            "int": lambda: rng.choice(_INTS),
-            "uint": lambda: rng.choice(("0u", "1u", "7u", "18446744073709551615u")),
-            "double": lambda: rng.choice(_DOUBLES),
-            "string": lambda: rng.choice((_quote(rng.choice(_TEXTS)), "device.driver")),
+            "int": lambda: rng.choice(
+                samples.INTS if rng.random() < _PLAIN_SHARE else samples.ODD_NUMBERS
+            ),
+            "uint": lambda: rng.choice(
+                ("0u", "1u", "7u") if rng.random() < _PLAIN_SHARE else samples.ODD_UINTS
+            ),
+            "double": lambda: rng.choice(
+                samples.DOUBLES if rng.random() < _PLAIN_SHARE else samples.ODD_DOUBLES
+            ),
+            "string": lambda: rng.choice((_quote(rng.choice(samples.TEXTS)), "device.driver")),
             "bytes": lambda: rng.choice(('b"a"', 'b"\\xff"', 'b""')),
-            "semver": lambda: f"semver({_quote(rng.choice(_VERSIONS))})",
+            "semver": lambda: f"semver({_quote(rng.choice(samples.VERSIONS))})",
             "quantity": lambda: rng.choice(
                 (
-                    f"quantity({_quote(rng.choice(_QUANTITIES))})",
-                    f'device.capacity["{DRIVER}"].memory',
+                    f"quantity({_quote(rng.choice(samples.QUANTITIES))})",
+                    f'device.capacity["{samples.DRIVER}"].memory',
                     'device.capacity["net.example.com"].bandwidth',
                 )
             ),
             "any": self._attribute,
+            "null": lambda: "null",
             "list": lambda: self.write_list("int", 0),
-            "ip": lambda: f"ip({_quote(rng.choice(_ADDRESSES))})",
-            "cidr": lambda: f"cidr({_quote(rng.choice(_NETWORKS))})",
-            "url": lambda: f"url({_quote(rng.choice(_URLS))})",
-            "duration": lambda: f"duration({_quote(rng.choice(_DURATIONS))})",
-            "timestamp": lambda: f"timestamp({_quote(rng.choice(_TIMESTAMPS))})",
+            "ip": lambda: f"ip({_quote(rng.choice(samples.ADDRESSES))})",
+            "cidr": lambda: f"cidr({_quote(rng.choice(samples.NETWORKS))})",
+            "url": lambda: f"url({_quote(rng.choice(samples.URLS))})",
+            "duration": lambda: f"duration({_quote(rng.choice(samples.DURATIONS))})",
+            "timestamp": lambda: f"timestamp({_quote(rng.choice(samples.TIMESTAMPS))})",
         }
         return leaf[kind]()
 
@@ -221,7 +189,7 @@ def _use_same(template: str, kinds: tuple[str, ...] = _SIMPLE, count: int = 2) -
     """Return the operation on operands of one type, whichever."""
 
     def write(writer: _Writer, _kind: str, depth: int) -> str:
-        own = writer.pick_kind(kinds)
+        own = writer.pick(kinds)
         return writer.fill(template, depth, *[own] * count)
 
     return write
@@ -231,7 +199,7 @@ def _use_texts(template: str, texts: tuple[str, ...], *kinds: str) -> _Operation
     """Return the operation whose last operand is one of some constants."""
 
     def write(writer: _Writer, _kind: str, depth: int) -> str:
-        text = writer.one_of(texts).replace("{", "{{").replace("}", "}}")
+        text = writer.pick(texts).replace("{", "{{").replace("}", "}}")
         return writer.fill(template.replace("@", text), depth, *kinds)
 
     return write
@@ -240,7 +208,7 @@ def _use_texts(template: str, texts: tuple[str, ...], *kinds: str) -> _Operation
 def _use_loop(template: str, kinds: tuple[str, ...], *results: str) -> _Operation:
     """Return the operation of a macro over a list."""
     return lambda writer, _kind, depth: writer.write_loop(
-        template, writer.pick_kind(kinds), depth, *results
+        template, writer.pick(kinds), depth, *results
     )
 
 
@@ -248,7 +216,7 @@ def _use_list(template: str, kinds: tuple[str, ...], *others: str) -> _Operation
     """Return the operation on a list; `same` among the others is the type of its elements."""
 
     def write(writer: _Writer, _kind: str, depth: int) -> str:
-        own = writer.pick_kind(kinds)
+        own = writer.pick(kinds)
         parts = [writer.write(own if other == "same" else other, depth) for other in others]
         return template.format(writer.write_list(own, depth), *parts)
 
@@ -259,10 +227,15 @@ def _use_lists(template: str) -> _Operation:
     """Return the operation on two lists of one type."""
 
     def write(writer: _Writer, _kind: str, depth: int) -> str:
-        own = writer.pick_kind()
+        own = writer.pick(_SIMPLE)
         return template.format(writer.write_list(own, depth), writer.write_list(own, depth))
 
     return write
+
+
+def _write_name_in_attributes(writer: _Writer, _kind: str, _depth: int) -> str:
+    attributes = writer.attribute_of(writer.pick(samples.DOMAINS))
+    return f'("{writer.pick(samples.IDENTIFIERS)}" in {attributes})'
 
 
 def _write_conditional(writer: _Writer, kind: str, depth: int) -> str:
@@ -274,29 +247,49 @@ def _write_bind(writer: _Writer, kind: str, depth: int) -> str:
 
 
 def _write_optional(writer: _Writer, kind: str, depth: int) -> str:
-    base = writer.attribute_of(writer.one_of(_DOMAINS))
-    name = writer.one_of(_IDENTIFIERS)
-    chain = writer.one_of((f"{base}.?{name}", f'{base}[?"{name}"]', f"optional.of({base}.{name})"))
+    base = writer.attribute_of(writer.pick(samples.DOMAINS))
+    name = writer.pick(samples.IDENTIFIERS)
+    chain = writer.pick((f"{base}.?{name}", f'{base}[?"{name}"]', f"optional.of({base}.{name})"))
     return f"{chain}.orValue({writer.write(kind, depth)})"
 
 
 def _write_own_optional(writer: _Writer, kind: str, depth: int) -> str:
-    optional = writer.one_of(("optional.none()", "optional.of({})", "optional.ofNonZeroValue({})"))
+    optional = writer.pick(("optional.none()", "optional.of({})", "optional.ofNonZeroValue({})"))
     return writer.fill(optional + ".orValue({})", depth, kind, kind)
 
 
 def _write_element(writer: _Writer, kind: str, depth: int) -> str:
     if kind == "list":
         return writer.write_list("int", depth)
-    index = writer.one_of(("0", "1", "2"))
+    index = writer.pick(("0", "1", "2"))
     choices = (
         f"{writer.write_list(kind, depth)}[{index}]",
-        f"{writer.write_map(kind, depth)}.{writer.one_of(('a', 'b'))}",
+        f"{writer.write_map(kind, depth)}.{writer.pick(('a', 'b'))}",
         f"{writer.write_list(kind, depth)}[?{index}].orValue({writer.write(kind, depth)})",
         f"{writer.write_list(kind, depth)}.first().value()",
         f"{writer.write_list(kind, depth)}.last().value()",
     )
-    return writer.one_of(choices)
+    return writer.pick(choices)
+
+
+def _write_odd_map(template: str, *kinds: str) -> _Operation:
+    """Return the operation on a map with keys of any type."""
+
+    def write(writer: _Writer, _kind: str, depth: int) -> str:
+        first, second = writer.write_odd_map(depth), writer.write_odd_map(depth)
+        return template.format(first, second, *(writer.write(kind, depth) for kind in kinds))
+
+    return write
+
+
+def _write_message(writer: _Writer, kind: str, depth: int) -> str:
+    return writer.write_message(kind, depth)
+
+
+def _write_deep(writer: _Writer, _kind: str, _depth: int) -> str:
+    opening, closing = writer.pick(samples.NESTINGS)
+    count = writer.pick(samples.DEPTHS)
+    return f"{opening * count}true{closing * count}"
 
 
 def _write_opaque(writer: _Writer, kind: str, depth: int) -> str:
@@ -325,16 +318,14 @@ _BOOL: Final[tuple[_Operation, ...]] = (
         f"({writer.write('string', depth)} in {writer.write_map('int', depth)})"
     ),
     lambda writer, _kind, _depth: (
-        f"has({writer.attribute_of(writer.one_of(_DOMAINS))}.{writer.one_of(_IDENTIFIERS)})"
+        f"has({writer.attribute_of(writer.pick(samples.DOMAINS))}.{writer.pick(samples.IDENTIFIERS)})"
     ),
-    lambda writer, _kind, _depth: (
-        f'("{writer.one_of(_IDENTIFIERS)}" in {writer.attribute_of(writer.one_of(_DOMAINS))})'
-    ),
+    _write_name_in_attributes,
     *[
         _use(f"{{}}.{name}({{}})", "string", "string")
         for name in ("contains", "startsWith", "endsWith")
     ],
-    _use_texts('{}.matches("@")', _PATTERNS, "string"),
+    _use_texts('{}.matches("@")', samples.PATTERNS, "string"),
     _use("{}.matches({})", "string", "string"),
     *[
         _use_loop(template, _SIMPLE, "bool")
@@ -360,14 +351,14 @@ _BOOL: Final[tuple[_Operation, ...]] = (
     ],
     _use("{}.isGreaterThan({})", "any", "any"),
     _use("isSemver({})", "string"),
-    _use_texts('isSemver("@", {})', (*_VERSIONS, *_LOOSE_VERSIONS), "bool"),
+    _use_texts('isSemver("@", {})', (*samples.VERSIONS, *samples.LOOSE_VERSIONS), "bool"),
     _use("isQuantity({})", "string"),
-    _use_texts('isQuantity("@")', (*_QUANTITIES, *_LONG_QUANTITIES)),
-    _use_texts('quantity("@").isInteger()', (*_QUANTITIES, *_LONG_QUANTITIES)),
-    _use_texts('(quantity("@") == {})', _LONG_QUANTITIES, "quantity"),
-    _use_texts('isIP("@")', _ADDRESSES),
-    _use_texts('isCIDR("@")', _NETWORKS),
-    _use_texts('isURL("@")', _URLS),
+    _use_texts('isQuantity("@")', (*samples.QUANTITIES, *samples.LONG_QUANTITIES)),
+    _use_texts('quantity("@").isInteger()', (*samples.QUANTITIES, *samples.LONG_QUANTITIES)),
+    _use_texts('(quantity("@") == {})', samples.LONG_QUANTITIES, "quantity"),
+    _use_texts('isIP("@")', samples.ADDRESSES),
+    _use_texts('isCIDR("@")', samples.NETWORKS),
+    _use_texts('isURL("@")', samples.URLS),
     _use_texts(
         "{}.@()",
         ("isLoopback", "isUnspecified", "isGlobalUnicast", "isLinkLocalUnicast"),
@@ -375,13 +366,23 @@ _BOOL: Final[tuple[_Operation, ...]] = (
     ),
     _use("{}.containsIP({})", "cidr", "ip"),
     _use("{}.containsCIDR({})", "cidr", "cidr"),
-    _use_texts("format.@().validate({}).hasValue()", _FORMATS, "string"),
+    _use_texts("format.@().validate({}).hasValue()", samples.FORMATS, "string"),
     _use("(type({}) == type({}))", "any", "any"),
     _use_texts("(type({}) == @)", ("int", "string", "bool", "null_type"), "any"),
     _use("({} > {})", "duration", "duration"),
     _use("({} < {})", "timestamp", "timestamp"),
     _use("({} == null)", "any"),
     _use("{}", "any"),
+    _write_deep,
+    _write_odd_map("({} == {})"),
+    _write_odd_map("({0}.size() == {1}.size())"),
+    _write_odd_map("{0}.all(k, k in {1})"),
+    *[_write_odd_map("({2} in {0})", kind) for kind in ("double", "null", "any", "duration")],
+    _write_odd_map("has({0}.a)"),
+    _write_odd_map("({0}[{2}] == 1)", "any"),
+    _write_odd_map("({0}[{2}] == 1)", "double"),
+    _write_odd_map("{0}[?{2}].hasValue()", "any"),
+    _write_odd_map("({0}.transformMap(k, v, v) == {1})"),
 )
 _INT: Final[tuple[_Operation, ...]] = (
     *[_use_texts("({} @ {})", ("+", "-", "*", "/", "%"), "int", "int")] * 3,
@@ -402,13 +403,17 @@ _INT: Final[tuple[_Operation, ...]] = (
     _use("{}.compareTo({})", "quantity", "quantity"),
     _use("{}.compareTo({})", "any", "quantity"),
     _use("{}.asInteger()", "quantity"),
-    _use_texts('quantity("@").asInteger()', (*_QUANTITIES, *_LONG_QUANTITIES)),
+    _use_texts('quantity("@").asInteger()', (*samples.QUANTITIES, *samples.LONG_QUANTITIES)),
     _use("sign({})", "quantity"),
     _use_texts("{}.@()", ("major", "minor", "patch"), "semver"),
-    _use_texts('cidr("@").prefixLength()', _NETWORKS),
+    _use_texts('cidr("@").prefixLength()', samples.NETWORKS),
     _use("{}.family()", "ip"),
-    _use_texts("{}.@()", ("getHours", "getMinutes", "getSeconds"), "duration"),
-    _use_texts("{}.@()", ("getFullYear", "getMonth", "getDayOfWeek", "getHours"), "timestamp"),
+    _use_texts("{}.@()", ("getHours", "getMinutes", "getSeconds", "getMilliseconds"), "duration"),
+    _use_texts(
+        "{}.@()",
+        ("getFullYear", "getMonth", "getDayOfWeek", "getHours", "getMilliseconds"),
+        "timestamp",
+    ),
 )
 _STRING: Final[tuple[_Operation, ...]] = (
     *[_use("({} + {})", "string", "string")] * 3,
@@ -425,9 +430,9 @@ _STRING: Final[tuple[_Operation, ...]] = (
     _use("{}.split({}).join({})", "string", "string", "string"),
     _use("{}.split({}, {})[0]", "string", "string", "int"),
     _use_list("{}.join({})", ("string",), "string"),
-    _use_texts('{}.find("@")', _PATTERNS, "string"),
-    _use_texts('{}.findAll("@").join("|")', _PATTERNS, "string"),
-    _use_texts('{}.findAll("@", {})[0]', _PATTERNS, "string", "int"),
+    _use_texts('{}.find("@")', samples.PATTERNS, "string"),
+    _use_texts('{}.findAll("@").join("|")', samples.PATTERNS, "string"),
+    _use_texts('{}.findAll("@", {})[0]', samples.PATTERNS, "string", "int"),
     _use('"%s-%d".format([{}, {}])', "string", "int"),
     _use('"%s".format([dyn({})])', "any"),
     _use('"%.2f %s".format([{}, {}])', "double", "bool"),
@@ -472,23 +477,25 @@ _OPERATIONS: Final[dict[str, tuple[_Operation, ...]]] = {
     "string": _STRING,
     "semver": (
         _use("semver({})", "string"),
-        _use_texts('semver("@", {})', (*_VERSIONS, *_LOOSE_VERSIONS), "bool"),
+        _use_texts('semver("@", {})', (*samples.VERSIONS, *samples.LOOSE_VERSIONS), "bool"),
     ),
     "quantity": (
         _use("quantity({})", "string"),
-        _use_texts('quantity("@").add({})', _QUANTITIES, "quantity"),
-        _use_texts('quantity("@").sub({})', _QUANTITIES, "int"),
+        _use_texts('quantity("@").add({})', samples.QUANTITIES, "quantity"),
+        _use_texts('quantity("@").sub({})', samples.QUANTITIES, "int"),
     ),
     "any": _GENERIC,
     "bytes": (_use("bytes({})", "string"),),
+    "null": (lambda _writer, _kind, _depth: "null",),
     "list": _LIST,
-    "ip": (_use_texts('ip("@")', _ADDRESSES), _use("{}.ip()", "cidr")),
-    "cidr": (_use("{}.masked()", "cidr"), _use_texts('cidr("@")', _NETWORKS)),
-    "url": (_use("url({})", "string"), _use_texts('url("@")', _URLS)),
+    "ip": (_use_texts('ip("@")', samples.ADDRESSES), _use("{}.ip()", "cidr")),
+    "cidr": (_use("{}.masked()", "cidr"), _use_texts('cidr("@")', samples.NETWORKS)),
+    "url": (_use("url({})", "string"), _use_texts('url("@")', samples.URLS)),
     "duration": (
         _use_texts("({} @ {})", ("+", "-"), "duration", "duration"),
         _use("({} - {})", "timestamp", "timestamp"),
         _use("duration({})", "string"),
+        _write_message,
     ),
-    "timestamp": (_use("({} + {})", "timestamp", "duration"),),
+    "timestamp": (_use("({} + {})", "timestamp", "duration"), _write_message),
 }

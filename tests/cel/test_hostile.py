@@ -81,6 +81,7 @@ def test_evaluation_ends_when_the_time_is_over(name: str) -> None:
 
 _TOO_LARGE = {
     "long": " " * 10241,
+    "deep parentheses": "(" * 5000 + "true" + ")" * 5000,
     "deep lists": "[" * 4000 + "]" * 4000,
     "deep calls": "size(" * 2000 + '""' + ")" * 2000,
     "deep selections": "device" + ".a" * 4000,
@@ -113,10 +114,14 @@ def test_deepest_expression_needs_little_of_the_stack() -> None:
     assert run(200)
 
 
-def test_parentheses_are_not_deep() -> None:
-    """Parentheses leave nothing in the tree, so the parser alone has to bear them."""
-    expression = "(" * 5000 + "true" + ")" * 5000
-    assert compile_selector(expression).matches(DeviceVariable("d").make_value())
+def test_parentheses_count_as_levels() -> None:
+    """Parentheses leave nothing in the tree, and are limited as by cel-go's parser."""
+    deepest = "(" * 249 + "true" + ")" * 249
+    assert compile_selector(deepest).matches(DeviceVariable("d").make_value())
+    with pytest.raises(CompilationError, match=r"^expression recursion limit exceeded: 250$"):
+        compile_selector(f"({deepest})")
+    bare = f"{'[' * 300!r} == {'[' * 300!r}"
+    assert compile_selector(bare).matches(DeviceVariable("d").make_value())
 
 
 def test_pattern_that_backtracks_elsewhere_is_harmless() -> None:

@@ -9,7 +9,6 @@ from typing import Final
 from policysched import int64
 from policysched.cel.failures import EvaluationError
 from policysched.cel.functions.operators import check_int, check_uint
-from policysched.cel.literals import MAX_UINT
 from policysched.cel.overloads import Register, define
 from policysched.cel.static_types import (
     BOOL,
@@ -23,10 +22,10 @@ from policysched.cel.static_types import (
     Type,
     type_of,
 )
-from policysched.cel.values import TypeValue, Uint, Value, get_type_name
+from policysched.cel.values import MAX_UINT, TypeValue, Uint, Value, get_type_name
 
 CONVERSIONS: Final = frozenset(
-    {"bool", "bytes", "double", "duration", "dyn", "int", "string", "timestamp", "uint"}
+    {"bool", "bytes", "double", "duration", "dyn", "int", "string", "timestamp", "type", "uint"}
 )
 """Functions that convert a constant while the expression is compiled."""
 

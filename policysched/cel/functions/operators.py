@@ -10,7 +10,6 @@ from typing import Final
 from policysched import int64
 from policysched.cel import equality
 from policysched.cel.failures import EvaluationError, make_overload_error
-from policysched.cel.literals import MAX_UINT
 from policysched.cel.meter import Meter
 from policysched.cel.overloads import Register, define
 from policysched.cel.static_types import (
@@ -27,7 +26,7 @@ from policysched.cel.static_types import (
     list_of,
     map_of,
 )
-from policysched.cel.values import Map, Uint, Value
+from policysched.cel.values import MAX_UINT, Map, Uint, Value
 
 NUMBERS: Final = (int, Uint, float)
 

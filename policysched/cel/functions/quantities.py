@@ -78,7 +78,7 @@ class Quantity(StrictValue):
         return self.number == other.number
 
 
-register_type(Quantity, QUANTITY.name)
+register_type(Quantity, QUANTITY.name, is_pointer=True)
 
 
 def _scale(digits: int, exponent: int) -> int | Fraction:

@@ -6,6 +6,7 @@ Python's `re` backtracks, so a pattern of a claim could stop the scheduler.
 from __future__ import annotations
 
 import functools
+import re
 from typing import Any, Final
 
 import re2
@@ -17,6 +18,8 @@ from policysched.cel.static_types import BOOL, INT, STRING, list_of
 
 _MAX_BYTES: Final = 1 << 20
 """Of a compiled pattern and its automaton; the patterns of Kubernetes need some kilobytes."""
+_ESCAPES: Final = re.compile(r"\\Q.*?(?:\\E|$)|\\(.)", re.DOTALL)
+r"""Escaped characters; `\C`, a single byte, is in RE2 and not in Go."""
 _OPTIONS: Final = re2.Options()
 _OPTIONS.max_mem = _MAX_BYTES
 _OPTIONS.log_errors = False
@@ -29,6 +32,8 @@ def compile_pattern(pattern: str) -> Any:  # noqa: ANN401 - re2 has no type hint
     Raises:
         EvaluationError: it is no pattern of RE2, or too large.
     """
+    if any(escaped == "C" for escaped in _ESCAPES.findall(pattern)):
+        raise EvaluationError("error parsing regexp: invalid escape sequence: `\\C`")
     try:
         return re2.compile(pattern, _OPTIONS)
     except re2.error as error:

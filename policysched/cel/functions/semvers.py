@@ -7,10 +7,9 @@ import re
 from typing import Final
 
 from policysched.cel.failures import EvaluationError, make_overload_error
-from policysched.cel.literals import MAX_UINT
 from policysched.cel.overloads import define, define_method
 from policysched.cel.static_types import BOOL, INT, SEMVER, STRING
-from policysched.cel.values import StrictValue, Value, register_type
+from policysched.cel.values import MAX_UINT, StrictValue, Value, register_type
 
 _VERSION = re.compile(
     r"(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)"

@@ -171,7 +171,7 @@ def format_string(meter: Meter, value: Value) -> str:
             return f"[{', '.join(_format_member(meter, item) for item in value)}]"
         case Map():
             pairs = sorted(
-                (_format_member(meter, key), _format_member(meter, item))
+                (_format_key(meter, key), _format_member(meter, item))
                 for key, item in value.items()
             )
             return f"{{{', '.join(f'{key}:{item}' for key, item in pairs)}}}"
@@ -181,6 +181,15 @@ def format_string(meter: Meter, value: Value) -> str:
                 " ints, doubles, maps, lists, types, durations, and timestamps, was given"
                 f" {get_type_name(value)}"
             )
+
+
+def _format_key(meter: Meter, key: Value) -> str:
+    if type(key) not in {bool, int, Uint, str}:
+        raise EvaluationError(
+            "error during formatting: no formatting function for map key of type"
+            f" {get_type_name(key)}"
+        )
+    return _format_member(meter, key)
 
 
 def _format_plain(value: Value) -> str:

@@ -38,6 +38,7 @@ _EPOCH: Final = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 _MIN_SECONDS, _MAX_SECONDS = -62135596800, 253402300799
 """The years 1 to 9999."""
 _MAX_LENGTH: Final = 256
+_MIN_INT32, _MAX_INT32 = -(2**31), 2**31 - 1
 
 
 @dataclasses.dataclass(frozen=True, slots=True, order=True)
@@ -118,6 +119,36 @@ def parse_timestamp(text: str) -> Timestamp:
         raise failure from None
     seconds = (moment - _EPOCH) // datetime.timedelta(seconds=1)
     return check_timestamp(seconds * _SECOND + int((match[2] or "0").ljust(9, "0")[:9]))
+
+
+@define("@duration", (INT, INT), DURATION)
+def make_duration_message(seconds: int, nanoseconds: int) -> Duration:
+    """Return the duration of the fields of a message; one that is too long is shortened.
+
+    Raises:
+        EvaluationError: the nanoseconds do not fit into 32 bits.
+    """
+    _check_nanoseconds(nanoseconds)
+    total = seconds * _SECOND
+    if int64.fits_int64(total):
+        total += nanoseconds
+    return Duration(max(int64.MIN, min(total, int64.MAX)))
+
+
+@define("@timestamp", (INT, INT), TIMESTAMP)
+def make_timestamp_message(seconds: int, nanoseconds: int) -> Timestamp:
+    """Return the timestamp of the fields of a message.
+
+    Raises:
+        EvaluationError: the nanoseconds do not fit into 32 bits, or it is in no year 1 to 9999.
+    """
+    _check_nanoseconds(nanoseconds)
+    return check_timestamp(seconds * _SECOND + nanoseconds)
+
+
+def _check_nanoseconds(nanoseconds: int) -> None:
+    if not _MIN_INT32 <= nanoseconds <= _MAX_INT32:
+        raise EvaluationError("field type conversion error: integer overflow")
 
 
 @define("duration", (DURATION,), DURATION)
@@ -264,8 +295,8 @@ for _name, _read in _PARTS.items():
     _define_part(_name, _read)
 
 
-def _define_duration_part(name: str, nanoseconds: int) -> None:
-    define_method(name, (DURATION,), INT)(
+def _define_duration_part(name: str, nanoseconds: int, *, names_types: bool = True) -> None:
+    define_method(name, (DURATION,), INT, names_types=names_types)(
         lambda value: int(Fraction(value.nanoseconds, nanoseconds))
     )
 
@@ -276,6 +307,4 @@ for _name, _nanoseconds in (
     ("getSeconds", _SECOND),
 ):
     _define_duration_part(_name, _nanoseconds)
-define_method("getMilliseconds", (DURATION,), INT, names_types=False)(
-    lambda value: int(Fraction(value.nanoseconds % _SECOND, _UNITS["ms"]))
-)
+_define_duration_part("getMilliseconds", _UNITS["ms"], names_types=False)

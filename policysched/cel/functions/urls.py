@@ -51,7 +51,7 @@ class URLValue(StrictValue):
         return self.text == other.text
 
 
-register_type(URLValue, URL.name)
+register_type(URLValue, URL.name, is_pointer=True)
 
 
 def _fail(problem: str) -> EvaluationError:

@@ -73,6 +73,12 @@ func answerLines(input io.Reader, output io.Writer) error {
 }
 
 func answer(request Request) (response Response) {
+	// Some constants, such as {b"a": 1}, make the compiler panic.
+	defer func() {
+		if reason := recover(); reason != nil {
+			response = Response{CompileError: fmt.Sprint("panic: ", reason)}
+		}
+	}()
 	features := cel.Features{EnableConsumableCapacity: true}
 	// As the scheduler's cache does.
 	options := cel.Options{DisableCostEstimation: true}
