@@ -1,7 +1,8 @@
-"""Parse Kubernetes quantities ("500m", "1Gi") exactly, and write them as Kubernetes does.
+"""Parse Kubernetes quantities ("500m", "1Gi"), and write them as Kubernetes does.
 
-Source: apimachinery `pkg/api/resource` (`Quantity.Value`, `Quantity.MilliValue`,
-`Quantity.CanonicalizeBytes`). The first two round up, away from zero, and clamp to int64.
+Source: apimachinery `pkg/api/resource` (`ParseQuantity`, `Quantity.Value`, `Quantity.MilliValue`,
+`Quantity.CanonicalizeBytes`). Numbers are exact in billionths; Value and MilliValue round up, away
+from zero, and clamp to int64.
 """
 
 from __future__ import annotations
@@ -34,7 +35,9 @@ _QUANTITY = re.compile(
     r"(?P<number>[+-]?(?:\d+(?:\.\d*)?|\.\d+))(?:(?P<suffix>[KMGTPE]i|[numkMGTPE])|[eE](?P<exponent>[+-]?\d{1,3}))?",
     re.ASCII,
 )
-_MAX_TEXT_LENGTH = 64
+_MAX_TEXT_LENGTH = 1024
+_SHOWN_LENGTH = 64
+_NANO = 10**9
 _DECIMAL_SUFFIXES = {
     -9: "n",
     -6: "u",
@@ -57,19 +60,33 @@ class QuantityError(ValueError):
 
 @functools.lru_cache(maxsize=65536)
 def parse_quantity(text: str) -> Fraction:
-    """Return the exact value of a quantity such as `500m`, `1.5Gi` or `2e3`.
+    """Return the value of a quantity such as `500m`, `1.5Gi` or `2e3`.
+
+    As in Kubernetes, it has whole billionths, and fits into an int64 if the suffix is binary.
 
     Raises:
         QuantityError: the text is not a quantity.
     """
     match = _QUANTITY.fullmatch(text) if len(text) <= _MAX_TEXT_LENGTH else None
     if match is None:
-        msg = f"`{text[:_MAX_TEXT_LENGTH]}` is not a quantity such as `500m`, `2` or `1Gi`"
+        msg = f"`{text[:_SHOWN_LENGTH]}` is not a quantity such as `500m`, `2` or `1Gi`"
         raise QuantityError(msg)
     number = Fraction(match["number"])
     if match["exponent"] is not None:
-        return number * Fraction(10) ** int(match["exponent"])
-    return number * _SUFFIX_FACTORS[match["suffix"] or ""]
+        return _round_to_billionths(number * Fraction(10) ** int(match["exponent"]))
+    suffix = match["suffix"] or ""
+    number = _round_to_billionths(number * _SUFFIX_FACTORS[suffix])
+    if suffix.endswith("i"):
+        return max(Fraction(-int64.MAX), min(number, Fraction(int64.MAX)))
+    return number
+
+
+def _round_to_billionths(number: Fraction) -> Fraction:
+    """Return the number, rounded away from zero."""
+    if _NANO % number.denominator == 0:
+        return number
+    billionths = -(-abs(number.numerator) * _NANO // number.denominator)
+    return Fraction(billionths if number > 0 else -billionths, _NANO)
 
 
 def parse_whole_units(text: str | float) -> int:
@@ -117,11 +134,8 @@ def format_binary(number: Fraction | int) -> str:
 
 def _format_decimal(number: Fraction | int, *, has_exponent: bool) -> str:
     """Return a whole number with the largest suffix, or exponent that three divides."""
-    nano = number * 10**9
-    whole, exponent = int(nano), -9
-    if nano.denominator != 1:
-        whole += 1 if nano > 0 else -1
-    while whole and whole % 1000 == 0 and exponent < max(_DECIMAL_SUFFIXES):
+    whole, exponent = int(number * _NANO), -9
+    while whole and whole % 1000 == 0 and (has_exponent or exponent < max(_DECIMAL_SUFFIXES)):
         whole, exponent = whole // 1000, exponent + 3
     if not whole:
         return "0"

@@ -43,12 +43,30 @@ def test_values_round_away_from_zero(text: str | float, value: int, milli: int) 
 
 
 @pytest.mark.parametrize(
-    "text", ["", "cpu", "1 Gi", "1GB", "1..5", "--1", "0x10", "1e", "m", "\uff11", "1" * 65]
+    "text", ["", "cpu", "1 Gi", "1GB", "1..5", "--1", "0x10", "1e", "m", "\uff11", "1" * 1025]
 )
 def test_other_texts_are_refused(text: str) -> None:
     """What Kubernetes would not parse is an error that shows the text."""
     with pytest.raises(quantity.QuantityError, match="is not a quantity"):
         quantity.parse_quantity(text)
+
+
+@pytest.mark.parametrize(
+    "text, number",
+    [
+        ("0.1n", Fraction(1, 10**9)),
+        ("-1.5n", Fraction(-2, 10**9)),
+        ("1e-30", Fraction(1, 10**9)),
+        ("0.0000000001Ki", Fraction(103, 10**9)),
+        ("16Ei", Fraction(int64.MAX)),
+        ("-17Ei", Fraction(-int64.MAX)),
+        ("16E", Fraction(16 * 10**18)),
+        ("1e30", Fraction(10**30)),
+    ],
+)
+def test_number_is_rounded_and_limited_as_in_kubernetes(text: str, number: Fraction) -> None:
+    """Two quantities are equal if Kubernetes keeps the same number for both."""
+    assert quantity.parse_quantity(text) == number
 
 
 @hypothesis.given(
@@ -86,6 +104,10 @@ def test_value_is_the_smallest_integer_not_below(number: int, suffix: str) -> No
         ("100e1", "1e3"),
         ("2e0", "2e0"),
         ("1E", "1E"),
+        ("100000000000Ei", "9223372036854775807"),
+        ("-16Ei", "-9223372036854775807"),
+        ("1e30", "1e30"),
+        ("1" * 400, "1" * 400),
     ],
 )
 def test_a_quantity_is_written_as_kubernetes_does(text: str, written: str) -> None:

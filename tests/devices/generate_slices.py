@@ -16,7 +16,10 @@ ZONES: Final = ("a", "b")
 DRIVERS: Final = ("gpu.example.com", "net.example.com", "fpga.example.com", "tpu.example.com")
 MODELS: Final = ("A100", "H100", "L4")
 STANDARD_NAME: Final = "std.example.com/rack"
-AMOUNTS: Final = ("1Gi", "2Gi", "1024Mi", "3", "4Gi", "512Mi", "2k", "1e3", "1500m", "1073741824")
+AMOUNTS: Final = (
+    *("1Gi", "2Gi", "1024Mi", "3", "4Gi", "512Mi", "2k", "1e3", "1500m", "1073741824"),
+    *("0.1n", "1.2000000001Gi", "0.00001Ki"),
+)
 _POOL_NAMES: Final = ("p1", "p2", "p10", "q")
 _SCOPES: Final = (*["node"] * 4, *["all"] * 3, "selector", "selector", "device", "device", "other")
 _COUNTER_SETS: Final = ("left", "right")
@@ -185,7 +188,11 @@ class SliceWriter:
 
     def _make_capacity(self) -> Json:
         rng = self._rng
-        capacity = {"memory": self._make_amount(("4Gi", "8Gi", "6Gi"))}
+        capacity = {
+            "memory": self._make_amount(
+                ("4Gi", "8Gi", "6Gi", "4Gi", "8Gi", "16Ei", "1e30", "9" * 100)
+            )
+        }
         if rng.random() < 0.4:
             capacity["net.example.com/bandwidth"] = self._make_amount(("4", "10", "2k"))
         return capacity
