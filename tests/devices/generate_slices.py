@@ -16,10 +16,8 @@ ZONES: Final = ("a", "b")
 DRIVERS: Final = ("gpu.example.com", "net.example.com", "fpga.example.com", "tpu.example.com")
 MODELS: Final = ("A100", "H100", "L4")
 STANDARD_NAME: Final = "std.example.com/rack"
-AMOUNTS: Final = (
-    *("1Gi", "2Gi", "1024Mi", "3", "4Gi", "512Mi", "2k", "1e3", "1500m", "1073741824"),
-    *("0.1n", "1.2000000001Gi", "0.00001Ki"),
-)
+AMOUNTS: Final = ("1Gi", "2Gi", "1024Mi", "3", "4Gi", "512Mi", "2k", "1e3", "1500m", "1073741824")
+"""Go adds in place to a quantity that it keeps as a decimal, such as `1.2Gi`: none is requested."""
 _POOL_NAMES: Final = ("p1", "p2", "p10", "q")
 _SCOPES: Final = (*["node"] * 4, *["all"] * 3, "selector", "selector", "device", "device", "other")
 _COUNTER_SETS: Final = ("left", "right")
