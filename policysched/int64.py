@@ -16,6 +16,11 @@ def fits_int64(number: int) -> bool:
     return MIN <= number <= MAX
 
 
+def wrap(number: int) -> int:
+    """Return the number as a signed 64-bit integer holds it after an overflow, as in Go."""
+    return (number - MIN) % 2**64 + MIN
+
+
 def parse_int64(text: str) -> int | None:
     """Parse a text like Go's `strconv.ParseInt(s, 10, 64)`; return None if Go refuses it."""
     if _TEXT.fullmatch(text) is None:

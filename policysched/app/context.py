@@ -8,7 +8,7 @@ import random
 from collections.abc import Callable, Coroutine
 
 from policysched import clock as clocks
-from policysched.app import cluster_sync, reflectors, writers
+from policysched.app import cluster_sync, extenders, reflectors, writers
 from policysched.config import config, election_config, run_options
 from policysched.inputs import metrics_source
 from policysched.kube import config_maps
@@ -40,6 +40,7 @@ class ProcessComponents:
         policies: the version of the policies in use, and its listeners.
         metrics: the source of metric samples, or None.
         metrics_exporter: exports the metrics of this process.
+        extenders: the HTTP extenders, or None.
         background: coroutines that run until the process ends, whether it leads or not.
         pages: the pages served over HTTP, keyed by path.
         config_map: returns the ConfigMap of the policies as last seen, or None if there is none.
@@ -62,6 +63,7 @@ class ProcessComponents:
     policies: state.PolicyState
     metrics: metrics_source.MetricsSource | None
     metrics_exporter: exporter.MetricsExporter
+    extenders: extenders.ConnectedExtenders | None
     stopping: asyncio.Event
     background: list[Coroutine[None, None, None]] = dataclasses.field(default_factory=list)
     pages: dict[str, http_server.MakePage] = dataclasses.field(default_factory=dict)

@@ -7,10 +7,11 @@ import random
 from collections.abc import Iterator
 from typing import Any
 
+from policysched.app import extenders
 from policysched.cluster import cache as caches
 from policysched.cluster.objects import objects
 from policysched.kube.http import client
-from policysched.kube.reading import reflector, resources
+from policysched.kube.reading import decoding, reflector, resources
 from policysched.scheduler import scheduler as schedulers
 
 
@@ -22,12 +23,21 @@ class ClusterReflectors:
     """
 
     def __init__(
-        self, api: client.ApiClient, scheduler: schedulers.Scheduler, rng: random.Random
+        self,
+        api: client.ApiClient,
+        scheduler: schedulers.Scheduler,
+        rng: random.Random,
+        connected: extenders.ConnectedExtenders | None = None,
     ) -> None:
-        """Create the reflectors; they do nothing until `run` is called on each."""
+        """Create the reflectors; they do nothing until `run` is called on each.
+
+        For `connected` extenders, they keep the JSON of nodes and pods.
+        """
         handlers = scheduler.events
-        self.nodes = reflector.Reflector(api, resources.NODES, handlers.nodes, rng=rng)
-        self.pods = reflector.Reflector(api, resources.PODS, handlers.pods, rng=rng)
+        node_texts = None if connected is None else connected.nodes
+        pod_texts = None if connected is None else connected.pods
+        self.nodes = _make_reflector(api, resources.NODES, handlers.nodes, rng, node_texts)
+        self.pods = _make_reflector(api, resources.PODS, handlers.pods, rng, pod_texts)
         others: list[tuple[resources.ApiResource[Any], reflector.ReflectorSink[Any]]] = [
             (resources.NAMESPACES, handlers.namespaces),
             *((resources.OWNERS[kind], sink) for kind, sink in handlers.owners.items()),
@@ -44,6 +54,21 @@ class ClusterReflectors:
     def __iter__(self) -> Iterator[reflector.Reflector[Any]]:
         """Iterate over all reflectors."""
         return iter(self._all)
+
+
+def _make_reflector(
+    api: client.ApiClient,
+    resource: resources.ApiResource[decoding.T],
+    sink: reflector.ReflectorSink[decoding.T],
+    rng: random.Random,
+    texts: extenders.KeptTexts[decoding.T] | None,
+) -> reflector.Reflector[decoding.T]:
+    """Return a reflector that keeps the JSON of objects in `texts`, if given."""
+    if texts is None:
+        return reflector.Reflector(api, resource, sink, rng=rng)
+    decoder = decoding.TextKeepingDecoder(resource.kind, texts.keep)
+    forgetting = extenders.TextForgettingSink(sink, texts)
+    return reflector.Reflector(api, resource, forgetting, rng=rng, decoder=decoder)
 
 
 class NodeMetricTargets:

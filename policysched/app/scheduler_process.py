@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import dataclasses
 import logging
 import math
 import random
@@ -21,6 +22,7 @@ from policysched import malloc_tuning, process
 from policysched.app import (
     cluster_sync,
     context,
+    extenders,
     lifecycle,
     page_data,
     policy_reloads,
@@ -43,6 +45,7 @@ from policysched.observability import (
     logs,
     metrics_source_events,
     request_metrics,
+    scheduler_metrics,
     tracing,
     unserved_pod_reporter,
 )
@@ -59,6 +62,23 @@ RunOptions = run_options.RunOptions
 
 _OTHER_CONNECTIONS = 32
 """Number of connections for watches, events and status, in addition to those for bindings."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Connections:
+    """The servers that a process has contact with.
+
+    Attributes:
+        settings: of the API server.
+        api: its client.
+        elector: reports whether this process leads.
+        extenders: the HTTP extenders, or None.
+    """
+
+    settings: kubeconfig.ApiClientConfig
+    api: client.ApiClient
+    elector: runner.LeaderElector
+    extenders: extenders.ConnectedExtenders | None
 
 
 class SchedulerProcess:
@@ -128,17 +148,14 @@ class SchedulerProcess:
                 fence=writes,
             ) as api,
             self._make_elector(connection, writes) as elector,
+            self._connect_extenders(writes) as connected,
         ):
-            await self._run_connected(connection, api, elector, stopping)
+            connections = _Connections(connection, api, elector, connected)
+            await self._run_connected(connections, stopping)
 
-    async def _run_connected(
-        self,
-        connection: kubeconfig.ApiClientConfig,
-        api: client.ApiClient,
-        elector: runner.LeaderElector,
-        stopping: asyncio.Event,
-    ) -> None:
+    async def _run_connected(self, connections: _Connections, stopping: asyncio.Event) -> None:
         """Find the first policies, assemble the process, and run it."""
+        api = connections.api
         begun = await self._starting.find_first_version(api, self._rng, stopping)
         if begun is None:
             return
@@ -149,13 +166,13 @@ class SchedulerProcess:
             "starting %s",
             logs.format_log_fields(
                 version=policysched.__version__,
-                server=connection.server,
+                server=connections.settings.server,
                 policies=followed.origin if followed else "none",
                 hash=start.checked.hash or "none",
             ),
         )
         state = policy_reloads.make_initial_policy_state(start, followed, self._clock.now())
-        joined = self._assemble_process(connection, api, elector, stopping, start.checked, state)
+        joined = self._assemble_process(connections, stopping, start.checked, state)
         policy_reloads.add_policy_reloads(joined, start, followed, self._recipe)
         await self._run_components(joined)
 
@@ -173,6 +190,20 @@ class SchedulerProcess:
             self._election, connection, writes, self._clock, self._rng
         )
 
+    def _connect_extenders(
+        self, writes: fence.WriteFence | None
+    ) -> contextlib.AbstractAsyncContextManager[extenders.ConnectedExtenders | None]:
+        """Connect the extenders; a dry run asks none, because they can change the cluster."""
+        configured = self._config.extenders
+        if self._options.dry_run and configured:
+            _log.warning("a dry run does not ask the %d configured extenders", len(configured))
+            configured = ()
+        return extenders.connect_extenders(
+            configured,
+            self._clock,
+            lambda: None if writes is None else writes.compute_allowed_write_seconds(),
+        )
+
     def _make_request_limit(self) -> rate_limit.TokenBucket | None:
         limits = self._config.client_connection
         burst = limits.burst or math.ceil(2 * (limits.qps or 0.0))
@@ -180,9 +211,7 @@ class SchedulerProcess:
 
     def _assemble_process(
         self,
-        connection: kubeconfig.ApiClientConfig,
-        api: client.ApiClient,
-        elector: runner.LeaderElector,
+        connections: _Connections,
         stopping: asyncio.Event,
         first: versions.CheckedVersion,
         state: states.PolicyState,
@@ -193,9 +222,13 @@ class SchedulerProcess:
             ConfigurationError: a plugin cannot be created, or a metric has no source.
         """
         clock, rng = self._clock, self._rng
+        api, connected = connections.api, connections.extenders
         written = writers.ApiWriters(api, clock)
         scheduler = schedulers.Scheduler(
-            {}, written.make_write_ports(), clock, settings=self._make_settings()
+            {},
+            written.make_write_ports(None if connected is None else connected.chain),
+            clock,
+            settings=self._make_settings(),
         )
         made = policies.require_profiles(
             policies.make_profiles(
@@ -204,7 +237,7 @@ class SchedulerProcess:
         )
         for line in profile_members.describe_profiles(made):
             _log.info("%s", line)
-        watches = reflectors.ClusterReflectors(api, scheduler, rng)
+        watches = reflectors.ClusterReflectors(api, scheduler, rng, connected)
         sync = cluster_sync.ClusterSync(watches)
         kept = shape_answers.MAX_SHAPES if self._config.features.opportunistic_batching else 0
         profiles = live_profiles.LiveProfiles(
@@ -219,9 +252,9 @@ class SchedulerProcess:
             election=self._election,
             clock=clock,
             rng=rng,
-            connection=connection,
+            connection=connections.settings,
             api=api,
-            elector=elector,
+            elector=connections.elector,
             writers=written,
             scheduler=scheduler,
             reflectors=watches,
@@ -230,6 +263,7 @@ class SchedulerProcess:
             policies=state,
             metrics=self._metrics,
             metrics_exporter=self._metrics_exporter,
+            extenders=connected,
             stopping=stopping,
         )
 
@@ -346,6 +380,9 @@ def _add_unserved_pod_reporter(joined: context.ProcessComponents) -> None:
 def _export_metrics(joined: context.ProcessComponents) -> None:
     own = joined.metrics_exporter
     own.add_scheduler_metrics(joined.scheduler, joined.profiles.get_metric_readers, joined.metrics)
+    if joined.extenders is not None:
+        measured = joined.extenders.calls
+        own.add_collector(lambda: scheduler_metrics.collect_extender_metrics(measured))
     own.add_collector(lambda: elections.collect_leadership_metrics(joined.election, joined.elector))
     host = urllib.parse.urlsplit(joined.connection.server).netloc
     own.add_collector(lambda: request_metrics.collect_request_metrics(joined.api.stats, host))

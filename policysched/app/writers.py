@@ -46,9 +46,11 @@ class ApiWriters:
         self._volume_writer = volume_writing.ApiVolumeWriter(api)
         self._claim_writer = claim_writing.ApiClaimWriter(api)
 
-    def make_write_ports(self) -> ports.SchedulerPorts:
-        """Return the interfaces through which the scheduling loop writes."""
-        return ports.SchedulerPorts(self.recorder, self._status_writer, self._evictor)
+    def make_write_ports(self, extenders: ports.Extenders | None) -> ports.SchedulerPorts:
+        """Return the interfaces through which the scheduling loop writes and asks `extenders`."""
+        return ports.SchedulerPorts(
+            self.recorder, self._status_writer, self._evictor, extenders=extenders
+        )
 
     def make_plugin_handle(
         self, scheduler: schedulers.Scheduler, rng: random.Random

@@ -11,6 +11,7 @@ from typing import Any, Literal
 import msgspec
 
 from policysched.config import election_config
+from policysched.extenders import settings as extender_settings
 from policysched.promapi import settings
 
 
@@ -173,4 +174,5 @@ class Config(msgspec.Struct, frozen=True, rename="camel"):
     decisions: DecisionsConfig = DecisionsConfig()
     logging: LoggingConfig = LoggingConfig()
     tracing: TracingConfig = TracingConfig()
+    extenders: tuple[extender_settings.ExtenderSettings, ...] = ()
     features: FeatureGates = FeatureGates()

@@ -6,7 +6,7 @@ import dataclasses
 
 from policysched.cluster import snapshot
 from policysched.cluster.pods import pod_shape
-from policysched.framework import cycle_state, interface, point_times
+from policysched.framework import cycle_state, extender_answers, interface, point_times
 from policysched.framework.answers import first_failures, shape_answers
 
 
@@ -19,6 +19,7 @@ class Cycle:
         answers: what is kept for equal pods; plugins in there have a state of their own.
         times: of the extension points.
         failures: the result of Filter, once it was asked about all rows.
+        extenders: what HTTP extenders answered about the pod; None if none is interested.
     """
 
     pod: pod_shape.PodInfo
@@ -27,6 +28,7 @@ class Cycle:
     answers: shape_answers.ShapeAnswers
     times: point_times.PointTimes
     failures: first_failures.FirstFailures | None = None
+    extenders: extender_answers.ExtenderAnswers | None = None
 
     def get_state_of(self, plugin: interface.Plugin) -> cycle_state.CycleState:
         """Return the state that `plugin` sees."""

@@ -28,6 +28,7 @@ from policysched.framework import (
     comparison,
     cycle_state,
     events,
+    extender_answers,
     preemption_limits,
     queued_pod,
     status,
@@ -295,6 +296,20 @@ class PostFilterPlugin(Plugin, Protocol):
         ...
 
 
+class PreemptionPlugin(PostFilterPlugin, Protocol):
+    """Makes room by evicting pods, and lets HTTP extenders choose among the candidates."""
+
+    def find_victims(
+        self,
+        state: cycle_state.CycleState,
+        pod: pod_shape.PodInfo,
+        snap: snapshot.Snapshot,
+        diagnosis: Diagnosis,
+    ) -> extender_answers.VictimsByNode:
+        """Return all candidates; the cycle passes on those that extenders leave in `diagnosis`."""
+        ...
+
+
 class PreScorePlugin(Plugin, Protocol):
     """Looks at the pod once before the feasible nodes are scored."""
 
@@ -485,6 +500,7 @@ class Diagnosis:
         post_filter_message: what PostFilter had to say.
         refilter: asks Filter again, for plugins that make room; None where no cycle stands behind.
         preemption_limits: what policies forbid the pods of the profile; None for nothing.
+        extenders: what HTTP extenders answered about the pod; None if none is interested.
     """
 
     ids: npt.NDArray[np.int16]
@@ -496,3 +512,4 @@ class Diagnosis:
     post_filter_message: str = ""
     refilter: apart.Refilter | None = None
     preemption_limits: preemption_limits.PreemptionLimits | None = None
+    extenders: extender_answers.ExtenderAnswers | None = None

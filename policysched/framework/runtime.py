@@ -6,7 +6,7 @@ import dataclasses
 import functools
 import random
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar, cast
+from typing import Any, Concatenate, ParamSpec, TypeAlias, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +20,7 @@ from policysched.framework import (
     cycles,
     events,
     explanation,
+    extender_answers,
     interface,
     messages,
     point_times,
@@ -31,11 +32,12 @@ from policysched.framework import (
 from policysched.framework.answers import first_failures, shape_answers
 from policysched.framework.filtering import (
     diagnosing,
+    extender_filtering,
     filtering,
     pre_filter_outcome,
     refiltering,
 )
-from policysched.framework.scoring import score_table, scoring
+from policysched.framework.scoring import extender_points, score_table, scoring
 
 _REJECTING_POINTS = ("pre_enqueue", "pre_filter", "filter", "reserve", "permit")
 
@@ -70,16 +72,17 @@ class ScheduleResult:
 
 
 _AnswerT = TypeVar("_AnswerT")
-_Decision = Callable[["Framework", pod_shape.PodInfo, snapshot.Snapshot], _AnswerT]
+_GivenP = ParamSpec("_GivenP")
+_Decision: TypeAlias = Callable[Concatenate["Framework", _GivenP], _AnswerT]
 
 
-def _kept_whole(decide: _Decision[_AnswerT]) -> _Decision[_AnswerT]:
+def _kept_whole(decide: _Decision[_GivenP, _AnswerT]) -> _Decision[_GivenP, _AnswerT]:
     """Let a framework forget all kept answers where `decide` raises: some may be half renewed."""
 
     @functools.wraps(decide)
-    def ask(self: Framework, pod: pod_shape.PodInfo, snap: snapshot.Snapshot) -> _AnswerT:
+    def ask(self: Framework, /, *args: _GivenP.args, **options: _GivenP.kwargs) -> _AnswerT:
         try:
-            return decide(self, pod, snap)
+            return decide(self, *args, **options)
         except BaseException:
             self._kept.forget()
             raise
@@ -100,12 +103,15 @@ class Framework:
         rng: random.Random | None,
         *,
         shapes_kept: int = shape_answers.MAX_SHAPES,
+        has_extenders: bool = False,
     ) -> None:
         """Run the plugins of `prof`; ties are broken by `rng`, by the smallest name without it.
 
         Answers are kept for `shapes_kept` kinds of equal pods; with 0 all are asked for each pod.
+        With `has_extenders`, HTTP extenders can reject pods, too.
         """
         self.profile = prof
+        self._has_extenders = has_extenders
         self._rng = rng
         self._seconds: point_times.Seconds = point_times.no_time
         self._numbered = list(enumerate(prof.plugins))
@@ -190,14 +196,24 @@ class Framework:
         if limits is not None:
             known = registered.get(limits.name, ())
             registered[limits.name] = (*known, *limits.events_to_register())
+        if self._has_extenders:
+            registered[extender_answers.EXTENDER] = extender_answers.EVENTS
         return registered
 
     # --- the scheduling cycle --------------------------------------------------------------------
 
     @_kept_whole
-    def schedule_pod(self, pod: pod_shape.PodInfo, snap: snapshot.Snapshot) -> ScheduleResult:
-        """Choose a node: PreFilter, Filter, PreScore, Score, the highest total."""
-        cycle = self._begin(pod, snap)
+    def schedule_pod(
+        self,
+        pod: pod_shape.PodInfo,
+        snap: snapshot.Snapshot,
+        extenders: extender_answers.ExtenderAnswers | None = None,
+    ) -> ScheduleResult:
+        """Choose a node: PreFilter, Filter, PreScore, Score, the highest total.
+
+        `extenders` are the answers of HTTP extenders about the pod; None if none is interested.
+        """
+        cycle = self._begin(pod, snap, extenders)
         result = self._schedule(cycle)
         result.failures = cycle.failures
         return result
@@ -213,11 +229,16 @@ class Framework:
             return self._does_not_fit(cycle, outcome)
         cycle.times.end("PreFilter")
         own = refiltering.own_nomination(cycle, outcome, self._filters)
-        if own is not None and own.fits:
+        answers = cycle.extenders
+        if own is not None and own.fits and (answers is None or answers.accepts_nomination):
             cycle.times.end("Filter")
             return _fits(cycle, cycle.snap.nodes.names[own.row])
         failures = cycle.failures = refiltering.filter_all_rows(cycle, outcome, own, self._filters)
         failed = failures.find_error(cycle.snap.nodes.names)
+        if failed is None and answers is not None:
+            failures = extender_filtering.reject_nodes(answers, failures, cycle.snap)
+            cycle.failures = failures
+            failed = extender_filtering.find_error(answers, failures)
         cycle.times.end("Filter", failed.code if failed else status.Code.SUCCESS)
         if failed is not None:
             return self._ends_in_error(cycle, failed)
@@ -228,14 +249,20 @@ class Framework:
             return _fits(cycle, cycle.snap.nodes.names[rows.item(0)])
         return self._choose(cycle, failures)
 
-    def _begin(self, pod: pod_shape.PodInfo, snap: snapshot.Snapshot) -> cycles.Cycle:
+    def _begin(
+        self,
+        pod: pod_shape.PodInfo,
+        snap: snapshot.Snapshot,
+        extenders: extender_answers.ExtenderAnswers | None = None,
+    ) -> cycles.Cycle:
         bounds = self.profile.time_bounds
         if bounds.waiting or bounds.pod_age:
             pod = pod.place_in_time(bounds, snap.now_seconds, pod.noted_try_seconds)
         tolerations = self.profile.tolerations(pod.shape, snap)
         answers = self._kept.get(pod, tolerations, snap)
         state = cycle_state.CycleState(tolerations, answers.left_out)
-        return cycles.Cycle(pod, snap, state, answers, point_times.PointTimes(self._seconds))
+        times = point_times.PointTimes(self._seconds)
+        return cycles.Cycle(pod, snap, state, answers, times, extenders=extenders)
 
     def _choose(
         self, cycle: cycles.Cycle, failures: first_failures.FirstFailures
@@ -245,6 +272,8 @@ class Framework:
             cycle.times.end("Score", scores.code)
             return self._ends_in_error(cycle, scores)
         cycle.times.end("Score")
+        if cycle.extenders is not None:
+            extender_points.add_points(cycle.extenders, scores, cycle.snap.nodes.names)
         node_name = scores.choose(cycle.snap.nodes.names, self._rng)
         result = _fits(cycle, node_name, len(scores.rows))
         result.scores = scores
@@ -258,6 +287,7 @@ class Framework:
         diagnosis = diagnosing.diagnose(cycle, outcome)
         diagnosis.refilter = refiltering.Refilter(cycle, outcome, self._filters)
         diagnosis.preemption_limits = self.profile.preemption_limits
+        diagnosis.extenders = cycle.extenders
         snap = cycle.snap
         message = messages.fit_error(diagnosis, snap.is_alive, snap.node_count)
         answer = status.unschedulable("", message)
@@ -268,6 +298,34 @@ class Framework:
         """Return the result of a cycle that ended in an error: no node was chosen or ruled out."""
         counted = (0, cycle.snap.node_count, cycle.times, answer.message)
         return ScheduleResult(None, cycle.state, answer, None, *counted)
+
+    # --- questions before a cycle, for HTTP extenders ---------------------------------------------
+
+    @_kept_whole
+    def find_fitting_nomination(self, pod: pod_shape.PodInfo, snap: snapshot.Snapshot) -> str:
+        """Return the pod's nominated node if it passes Filter, else ""."""
+        cycle = self._begin(pod, snap)
+        outcome = self._filters.pre_filter(cycle)
+        if outcome.rejection is not None:
+            return ""
+        own = refiltering.own_nomination(cycle, outcome, self._filters)
+        return snap.nodes.names[own.row] if own is not None and own.fits else ""
+
+    @_kept_whole
+    def find_victims(
+        self,
+        pod: pod_shape.PodInfo,
+        snap: snapshot.Snapshot,
+        extenders: extender_answers.ExtenderAnswers,
+    ) -> extender_answers.VictimsByNode:
+        """Return the candidates of preemption by node; {} if the pod fits or cannot preempt."""
+        cycle = self._begin(pod, snap, extenders)
+        diagnosis = self._schedule(cycle).diagnosis
+        if diagnosis is not None:
+            for _, plugin in self._at("find_victims"):
+                preempting = cast("interface.PreemptionPlugin", plugin)
+                return preempting.find_victims(cycle.state, pod, snap, diagnosis)
+        return {}
 
     @_kept_whole
     def feasible_rows(

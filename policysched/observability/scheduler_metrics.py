@@ -123,6 +123,15 @@ def _collect_claim_metrics(scheduler: schedulers.Scheduler) -> Families:
     yield from (family for family in (creations, conditional, waits) if family.samples)
 
 
+def collect_extender_metrics(calls: histogram.LabelledHistograms) -> Families:
+    """Yield the durations of calls to HTTP extenders."""
+    yield make_histogram_family(
+        "policysched_extender_call_duration_seconds",
+        "Duration of calls to HTTP extenders, by result.",
+        calls,
+    )
+
+
 def _collect_queue_metrics(scheduler: schedulers.Scheduler) -> Families:
     """Yield the number of pending, incoming and unschedulable pods."""
     pending = core.GaugeMetricFamily(

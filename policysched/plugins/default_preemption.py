@@ -18,6 +18,7 @@ from policysched.cluster.pods import pod_shape
 from policysched.framework import (
     cycle_state,
     events,
+    extender_answers,
     handles,
     interface,
     messages,
@@ -31,6 +32,7 @@ from policysched.plugins.shared import event_hints
 IN_PROGRESS = "waiting for the preemption for this pod to be finished"
 NEVER = "not eligible due to preemptionPolicy=Never."
 TERMINATING = "not eligible due to a terminating pod on the nominated node."
+NO_CANDIDATE = "no candidate node for preemption"
 NOT_HELPFUL = "Preemption is not helpful for scheduling"
 
 _NEVER_PREEMPTS = "Never"
@@ -111,6 +113,11 @@ class DefaultPreemption:
             if limits is not None and objection == limits.objection:
                 diagnosis.unschedulable_plugins.add(self.name)
             return interface.PostFilterResult(self._make_rejection(objection))
+        answered = diagnosis.extenders
+        if answered is not None and answered.preemption_error:
+            return interface.PostFilterResult(self._make_error(answered.preemption_error))
+        if answered is not None and answered.victims is not None:
+            return self._choose_answered_candidate(answered, pod, snap)
         found, refused = self.find_candidates(state, pod, snap, diagnosis)
         if found:
             return self._choose_candidate(found, pod, snap)
@@ -119,11 +126,42 @@ class DefaultPreemption:
         errors = [s for s in refused.values() if not s.is_rejection]
         if errors:
             reasons = ", ".join(dict.fromkeys(s.message for s in errors))
-            error = status.Status(status.Code.ERROR, (f"preemption: {reasons}",), self.name)
-            return interface.PostFilterResult(error)
+            return interface.PostFilterResult(self._make_error(reasons))
         return interface.PostFilterResult(
             self._make_rejection(_format_unhelped_nodes(refused, snap)), ""
         )
+
+    def find_victims(
+        self,
+        state: cycle_state.CycleState,
+        pod: pod_shape.PodInfo,
+        snap: snapshot.Snapshot,
+        diagnosis: interface.Diagnosis,
+    ) -> extender_answers.VictimsByNode:
+        """Return all candidates by node, for HTTP extenders."""
+        limits = _find_limits(pod, snap, diagnosis)
+        if _find_preemptor_ineligibility(pod, snap, diagnosis, limits):
+            return {}
+        found, _ = self.find_candidates(state, pod, snap, diagnosis)
+        return {
+            snap.nodes.names[each.row]: extender_answers.NodeVictims(each.victims, each.violations)
+            for each in found
+        }
+
+    def _choose_answered_candidate(
+        self,
+        answered: extender_answers.ExtenderAnswers,
+        pod: pod_shape.PodInfo,
+        snap: snapshot.Snapshot,
+    ) -> interface.PostFilterResult:
+        """Choose among the candidates that extenders left."""
+        found = [
+            victims.Candidate(snap.nodes.row_of[name], node.pods, node.violations)
+            for name, node in answered.list_remaining_victims(snap).items()
+        ]
+        if found:
+            return self._choose_candidate(found, pod, snap)
+        return interface.PostFilterResult(self._make_rejection(NO_CANDIDATE))
 
     def find_candidates(
         self,
@@ -187,6 +225,9 @@ class DefaultPreemption:
         if name not in best:
             name = min(best) if self._rng is None else self._rng.choice(list(best))
         return interface.PostFilterResult(status.SUCCESS, name, best[name].victims)
+
+    def _make_error(self, text: str) -> status.Status:
+        return status.Status(status.Code.ERROR, (f"preemption: {text}",), self.name)
 
     def _make_rejection(self, text: str) -> status.Status:
         return status.unschedulable(self.name, f"preemption: {text}")
@@ -253,5 +294,5 @@ def _format_unhelped_nodes(refused: Mapping[int, status.Status], snap: snapshot.
 
 if TYPE_CHECKING:
     _pre_enqueue: type[interface.PreEnqueuePlugin] = DefaultPreemption
-    _post_filter: type[interface.PostFilterPlugin] = DefaultPreemption
+    _post_filter: type[interface.PreemptionPlugin] = DefaultPreemption
     _events: type[interface.EventsPlugin] = DefaultPreemption

@@ -84,7 +84,12 @@ class LiveProfiles:
                 "on all nodes; give --prometheus URL, or set `prometheus` in the configuration"
             )
         frameworks = {
-            name: runtime.Framework(prof, self._rng, shapes_kept=self._shapes_kept)
+            name: runtime.Framework(
+                prof,
+                self._rng,
+                shapes_kept=self._shapes_kept,
+                has_extenders=self._scheduler.has_extenders,
+            )
             for name, prof in profiles.by_name.items()
         }
         self._scheduler.set_profiles(frameworks, profiles.annotation_keys, profiles.metric_needs)

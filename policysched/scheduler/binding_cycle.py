@@ -55,6 +55,7 @@ class BindingCycle:
         self._failures = failures
         self._recorder = outside.recorder
         self._status_writer = outside.status_writer
+        self._extenders = outside.extenders
         self._counters = counters
         self._log = log
 
@@ -123,10 +124,18 @@ class BindingCycle:
     async def run(self, assumed: scheduling_cycle.AssumedPod) -> None:
         """Bind a permitted pod; on return, it is bound, or its assumption is undone."""
         assumed.decision.times.begin()
-        binding = assumed.framework.binding.bind(assumed.state, assumed.info, assumed.node_name)
-        answer = await self._run_plugins(assumed, binding)
+        answer = await self._run_plugins(assumed, self._bind(assumed))
         if self._undo_unless_successful(assumed, "Bind", answer):
             await self._finish_binding(assumed)
+
+    async def _bind(self, assumed: scheduling_cycle.AssumedPod) -> status.Status:
+        """Let an HTTP extender bind the pod, or else the Bind plugins."""
+        if self._extenders is not None:
+            answer = await self._extenders.bind(assumed.info, assumed.node_name)
+            if answer is not None:
+                return answer
+        binding = assumed.framework.binding
+        return await binding.bind(assumed.state, assumed.info, assumed.node_name)
 
     async def _run_plugins(
         self,

@@ -12,8 +12,9 @@ import enum
 from collections.abc import Awaitable, Callable
 from typing import Protocol
 
+from policysched.cluster import snapshot
 from policysched.cluster.pods import pod_shape
-from policysched.framework import handles
+from policysched.framework import extender_answers, handles, runtime, status
 
 Binder = handles.Binder
 
@@ -107,14 +108,36 @@ class PodLookup(Protocol):
         ...
 
 
+class Extenders(Protocol):
+    """HTTP extenders: servers that take part in decisions about some pods."""
+
+    def is_asked_about(self, pod: pod_shape.PodInfo) -> bool:
+        """Return whether an extender takes part in the choice of a node for the pod."""
+        ...
+
+    async def ask(
+        self,
+        framework: runtime.Framework,
+        pod: pod_shape.PodInfo,
+        take_snapshot: Callable[[], snapshot.Snapshot],
+    ) -> extender_answers.ExtenderAnswers:
+        """Return the answers about a pod, for its scheduling cycle with `framework`."""
+        ...
+
+    async def bind(self, pod: pod_shape.PodInfo, node_name: str) -> status.Status | None:
+        """Bind a pod; None if the Bind plugins have to do it. After an error, it may be bound."""
+        ...
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class SchedulerPorts:
-    """All outputs of the loop except bindings, which the DefaultBinder plugin writes.
+    """All outputs of the loop except the bindings of the DefaultBinder plugin.
 
-    `sleep` waits on the clock of the scheduler.
+    `sleep` waits on the clock of the scheduler. `extenders` are None if none is configured.
     """
 
     recorder: EventRecorder
     status_writer: PodStatusWriter
     evictor: Evictor
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+    extenders: Extenders | None = None

@@ -17,6 +17,7 @@ from policysched.cluster import elapsed_time, metric_needs
 from policysched.cluster.pods import pod_shape
 from policysched.framework import (
     claim_measurements,
+    extender_answers,
     preemptions,
     queued_pod,
     runtime,
@@ -95,7 +96,9 @@ class Scheduler:
         self._bindings_in_flight = 0
         self._yielded_at_seconds = clock.monotonic_seconds()
         self._is_stopping = False
+        self._is_asking = False
         self._pauses = 0
+        self._extenders = outside.extenders
         self._recorder = outside.recorder
         self.cache = caches.Cache(clock)
         self.waiting_pods = waiting_pods.WaitingPods(clock) if waiting is None else waiting
@@ -167,6 +170,11 @@ class Scheduler:
         )
         return evictions.in_progress, cycle, binding
 
+    @property
+    def has_extenders(self) -> bool:
+        """Whether HTTP extenders take part in decisions."""
+        return self._extenders is not None
+
     # --- profiles ---------------------------------------------------------------------------------
 
     def serves_scheduler_name(self, scheduler_name: str) -> bool:
@@ -228,19 +236,52 @@ class Scheduler:
     def schedule_one(self) -> bool:
         """Schedule the next pod and start its binding; return False if paused or none is ready.
 
-        Needs a running event loop.
+        If HTTP extenders take part, they are asked in the background; no other pod is scheduled
+        meanwhile. Needs a running event loop.
         """
-        queued = None if self._pauses else self.queue.pop()
+        queued = None if self._pauses or self._is_asking else self.queue.pop()
         if queued is None:
             return False
         framework = self._frameworks.get(queued.info.pod.spec.scheduler_name)
         if framework is None or self._should_skip_pod(framework, queued):
             self.queue.done(queued.uid)
-            return True
-        assumed = self._cycle.run(framework, queued)
+        elif self._extenders is not None and self._extenders.is_asked_about(queued.info):
+            self._is_asking = True
+            self.start_task(self._ask_and_schedule(self._extenders, framework, queued))
+        else:
+            self._run_cycle(framework, queued)
+        return True
+
+    async def _ask_and_schedule(
+        self,
+        extenders: ports.Extenders,
+        framework: runtime.Framework,
+        queued: queued_pod.QueuedPodInfo,
+    ) -> None:
+        """Schedule a pod with the answers of extenders, unless it has gone in the meantime."""
+        try:
+            answers = await self._cycle.ask_extenders(extenders, framework, queued)
+            if answers is None:
+                return
+            current = self._frameworks.get(queued.info.pod.spec.scheduler_name)
+            newest = self.events.pods.current(queued.uid)
+            if current is None or newest is None or newest.pod.spec.node_name:
+                self.queue.done(queued.uid)
+            else:
+                self._run_cycle(current, queued, answers)
+        finally:
+            self._is_asking = False
+            self._awake.set()
+
+    def _run_cycle(
+        self,
+        framework: runtime.Framework,
+        queued: queued_pod.QueuedPodInfo,
+        extenders: extender_answers.ExtenderAnswers | None = None,
+    ) -> None:
+        assumed = self._cycle.run(framework, queued, extenders)
         if assumed is not None:
             self._start_binding(assumed)
-        return True
 
     def run_timers(self) -> None:
         """Run the timers that are due: ages, ends of backoff, queue flushes, Permit deadlines."""

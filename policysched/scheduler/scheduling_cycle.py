@@ -1,11 +1,14 @@
 """Schedule one pod, from the queue to an assumed pod, synchronously and without I/O.
 
+Only HTTP extenders are asked asynchronously, before the cycle; their answers are part of its input.
+
 skip? → schedule_pod ─┬─ fits ─────────▶ assume → reserve → permit → (binding cycle)
                       └─ does not fit ─▶ post_filter → handle failure
 """
 
 from __future__ import annotations
 
+import asyncio
 import dataclasses
 import logging
 import math
@@ -16,6 +19,7 @@ from policysched.cluster import elapsed_time, snapshot
 from policysched.cluster.pods import pod_shape
 from policysched.framework import (
     cycle_state,
+    extender_answers,
     messages,
     plugin_watch,
     queued_pod,
@@ -24,7 +28,7 @@ from policysched.framework import (
     waiting_pods,
 )
 from policysched.queue import scheduling_queue
-from policysched.scheduler import decisions, event_notes, failure, nominations
+from policysched.scheduler import decisions, event_notes, failure, nominations, ports
 
 _log = logging.getLogger(__name__)
 
@@ -86,15 +90,55 @@ class SchedulingCycle:
         observe = log.measured.plugins.observe
         self._watch = plugin_watch.Watch(clock.monotonic_seconds, observe)
 
+    async def ask_extenders(
+        self,
+        extenders: ports.Extenders,
+        framework: runtime.Framework,
+        queued: queued_pod.QueuedPodInfo,
+    ) -> extender_answers.ExtenderAnswers | None:
+        """Ask HTTP extenders about a popped pod; return None after handling a failure."""
+        started_seconds = self._clock.monotonic_seconds()
+        bounds = framework.profile.time_bounds
+        try:
+            if bounds.waiting or bounds.pod_age:
+                queued.begin_attempt(bounds, self._cache.snapshot().now_seconds)
+            return await extenders.ask(framework, queued.info, self._cache.snapshot)
+        except asyncio.CancelledError:
+            self._handle_failure(framework, queued, failure.CANCELLED, started_seconds)
+            raise
+        except Exception as error:  # noqa: BLE001 - plugins are third-party code
+            _log.exception("extenders could not be asked about %s", queued.info.key)
+            failed = failure.make_internal_failure(error)
+            self._handle_failure(framework, queued, failed, started_seconds)
+            return None
+
+    def _handle_failure(
+        self,
+        framework: runtime.Framework,
+        queued: queued_pod.QueuedPodInfo,
+        failed: failure.AttemptFailure,
+        started_seconds: float,
+    ) -> None:
+        """Record an attempt that ended without a decision, and requeue the pod."""
+        prof = framework.profile
+        decision = self._log.record_error(queued, prof, failed.message, started_seconds)
+        self._failures.requeue_and_report_pod(queued, prof, failed, decision)
+
     def run(
-        self, framework: runtime.Framework, queued: queued_pod.QueuedPodInfo
+        self,
+        framework: runtime.Framework,
+        queued: queued_pod.QueuedPodInfo,
+        extenders: extender_answers.ExtenderAnswers | None = None,
     ) -> AssumedPod | None:
-        """Schedule a popped pod; return None if that failed and the failure was handled."""
+        """Schedule a popped pod; return None if that failed and the failure was handled.
+
+        `extenders` are the answers of HTTP extenders; None if none was asked.
+        """
         self._cycles += 1
         if self._cycles % _CYCLES_A_SAMPLE or not self._start_sample_if_due():
-            return self._run_cycle(framework, queued)
+            return self._run_cycle(framework, queued, extenders)
         with plugin_watch.measuring(self._watch):
-            return self._run_cycle(framework, queued)
+            return self._run_cycle(framework, queued, extenders)
 
     def _start_sample_if_due(self) -> bool:
         now_seconds = self._clock.monotonic_seconds()
@@ -104,7 +148,10 @@ class SchedulingCycle:
         return True
 
     def _run_cycle(
-        self, framework: runtime.Framework, queued: queued_pod.QueuedPodInfo
+        self,
+        framework: runtime.Framework,
+        queued: queued_pod.QueuedPodInfo,
+        extenders: extender_answers.ExtenderAnswers | None,
     ) -> AssumedPod | None:
         """Run one cycle and record its decision; return None after handling a failure."""
         started_seconds = self._clock.monotonic_seconds()
@@ -114,9 +161,10 @@ class SchedulingCycle:
             snap = self._cache.snapshot()
             if bounds.waiting or bounds.pod_age:
                 queued.begin_attempt(bounds, snap.now_seconds)
-            result = framework.schedule_pod(queued.info, snap)
-            if result.diagnosis is not None and _has_no_effect(framework, queued, snap, result):
-                plugins = result.diagnosis.unschedulable_plugins
+            result = framework.schedule_pod(queued.info, snap, extenders)
+            refused = None if extenders is not None else result.diagnosis
+            if refused is not None and _has_no_effect(framework, queued, snap, result):
+                plugins = refused.unschedulable_plugins
                 self._queue.return_still_unschedulable(queued, plugins)
                 return None
             failed = None
@@ -126,8 +174,7 @@ class SchedulingCycle:
             # A failing plugin costs one attempt of one pod; the scheduler continues.
             _log.exception("a plugin failed while %s was scheduled", queued.info.key)
             failed = failure.make_internal_failure(error)
-            decision = self._log.record_error(queued, prof, failed.message, started_seconds)
-            self._failures.requeue_and_report_pod(queued, prof, failed, decision)
+            self._handle_failure(framework, queued, failed, started_seconds)
             return None
         decision = self._log.record_decision(queued, prof, result, snap, started_seconds)
         if failed is not None:

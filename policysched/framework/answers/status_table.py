@@ -32,6 +32,14 @@ class StatusTable:
         self.errors: list[int] = []
         self._ids: dict[status.Status, int] = {status.SUCCESS: 0}
 
+    def copy(self) -> StatusTable:
+        """Return a table with the same numbers, to which statuses of one cycle can be added."""
+        other = StatusTable()
+        other.statuses = self.statuses.copy()
+        other.errors = self.errors.copy()
+        other._ids = self._ids.copy()
+        return other
+
     def intern(self, answer: status.Status) -> int:
         """Return the number of a status, a new one when it was not seen before.
 

@@ -12,8 +12,8 @@ def diagnose(
     cycle: cycles.Cycle, outcome: pre_filter_outcome.PreFilterOutcome
 ) -> interface.Diagnosis:
     """Return why no node is feasible; `outcome` has the reason if PreFilter ended the cycle."""
-    statuses = cycle.answers.table.statuses
     failures = cycle.failures
+    statuses = cycle.answers.table.statuses if failures is None else failures.statuses
     ids = np.zeros(cycle.snap.size, np.int16) if failures is None else failures.ids.copy()
     diagnosis = interface.Diagnosis(
         ids, list(statuses), pre_filter=outcome.rejection, unasked=outcome.unasked

@@ -82,7 +82,7 @@ class Reflector(Generic[decoding.T]):
         last_error: the failure of the last attempt, or None after a success.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the parts of a watch, and those that tests replace
         self,
         api: client.ApiClient,
         resource: resources.ApiResource[decoding.T],
@@ -91,6 +91,7 @@ class Reflector(Generic[decoding.T]):
         rng: random.Random,
         sleep: client.Sleep = asyncio.sleep,
         stall_seconds: float = STALL_SECONDS,
+        decoder: decoding.Decoder[decoding.T] | None = None,
     ) -> None:
         """Create a reflector that does nothing until `run` is called.
 
@@ -101,6 +102,7 @@ class Reflector(Generic[decoding.T]):
             rng: randomises watch timeouts and pauses.
             sleep: waits for a number of seconds.
             stall_seconds: silence after which a watch counts as dead.
+            decoder: decodes the objects; None for one that only decodes.
         """
         self.resource = resource
         self.synced = asyncio.Event()
@@ -111,7 +113,7 @@ class Reflector(Generic[decoding.T]):
         self._rng = rng
         self._sleep = sleep
         self._stall_seconds = stall_seconds
-        self._decoder = decoding.Decoder(resource.kind)
+        self._decoder = decoding.Decoder(resource.kind) if decoder is None else decoder
         self._resource_version = ""
         self._failures = 0
         self._interruption = asyncio.timeout(None)

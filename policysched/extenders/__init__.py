@@ -1,0 +1,1 @@
+"""HTTP extenders: servers that take part in decisions, with the protocol of kube-scheduler."""

@@ -1,0 +1,160 @@
+"""Ask the extenders about one pod before its scheduling cycle.
+
+nominated node? → filter → points → (scheduling cycle)
+                     └─ no node left → preempt → (scheduling cycle)
+
+Source: `pkg/scheduler/schedule_one.go` (findNodesThatFitPod, findNodesThatPassExtenders,
+prioritizeNodes) and `framework/preemption/preemption.go` (callExtenders).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import logging
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+
+from policysched import int64
+from policysched.cluster import snapshot
+from policysched.cluster.pods import pod_shape
+from policysched.extenders import calls, extender
+from policysched.framework import extender_answers, runtime, status
+
+_log = logging.getLogger(__name__)
+
+_MIN_NODES_TO_COMPARE = 2
+"""A single node needs no points."""
+
+
+class PodQuestions:
+    """Asks the extenders that are interested in one pod."""
+
+    def __init__(
+        self,
+        interested: Sequence[extender.Extender],
+        framework: runtime.Framework,
+        pod: pod_shape.PodInfo,
+        take_snapshot: Callable[[], snapshot.Snapshot],
+    ) -> None:
+        """Ask `interested`, in this order, about the nodes that pass Filter of `framework`."""
+        self._filters = [each for each in interested if each.settings.filter_verb]
+        self._prioritizers = [each for each in interested if each.settings.prioritize_verb]
+        self._preemptors = [each for each in interested if each.settings.preempt_verb]
+        self._framework = framework
+        self._pod = pod
+        self._take_snapshot = take_snapshot
+        self._rejections: dict[str, status.Status] = {}
+
+    async def ask(self) -> extender_answers.ExtenderAnswers:
+        """Return the answers of the extenders."""
+        if await self._accepts_nomination():
+            nominated = self._pod.pod.status.nominated_node_name
+            return extender_answers.ExtenderAnswers(
+                frozenset((nominated,)), accepts_nomination=True
+            )
+        feasible = self._list_feasible_nodes()
+        try:
+            accepted = await self._filter_nodes(feasible)
+        except calls.ExtenderError as error:
+            return extender_answers.ExtenderAnswers(error=str(error))
+        answers = extender_answers.ExtenderAnswers(
+            frozenset(accepted) if feasible and self._filters else None,
+            rejections=self._rejections,
+        )
+        if not accepted and self._preemptors:
+            return await self._ask_about_preemption(answers)
+        if len(accepted) >= _MIN_NODES_TO_COMPARE and self._prioritizers:
+            return dataclasses.replace(answers, points=await self._add_up_points(accepted))
+        return answers
+
+    # --- Filter -----------------------------------------------------------------------------------
+
+    async def _accepts_nomination(self) -> bool:
+        """Ask about the nominated node alone; an error is no reason to end the attempt."""
+        nominated = self._framework.find_fitting_nomination(self._pod, self._take_snapshot())
+        if not nominated:
+            return False
+        try:
+            return bool(await self._filter_nodes([nominated]))
+        except calls.ExtenderError as error:
+            _log.warning("%s cannot use its nominated node: %s", self._pod.key, error)
+            return False
+
+    def _list_feasible_nodes(self) -> list[str]:
+        snap = self._take_snapshot()
+        rows = self._framework.feasible_rows(self._pod, snap)
+        return [snap.nodes.names[row] for row in rows.tolist()]
+
+    async def _filter_nodes(self, names: Sequence[str]) -> Sequence[str]:
+        """Return the nodes that all extenders accept; note why they reject others.
+
+        Raises:
+            ExtenderError: an extender that is not ignorable failed.
+        """
+        for each in self._filters:
+            if not names:
+                break
+            try:
+                filtered = await each.filter_nodes(self._pod, names)
+            except calls.ExtenderError as error:
+                _raise_unless_ignorable(each, error)
+                continue
+            names = filtered.accepted
+            self._rejections.update(filtered.rejections)
+        return names
+
+    # --- Prioritize -------------------------------------------------------------------------------
+
+    async def _add_up_points(self, names: Sequence[str]) -> dict[str, int]:
+        """Return the points of all extenders together; one that fails gives none."""
+        points: Counter[str] = Counter()
+        for found in await asyncio.gather(
+            *(self._compute_points(each, names) for each in self._prioritizers)
+        ):
+            for name, number in found:
+                points[name] += number
+        return {name: int64.wrap(number) for name, number in points.items()}
+
+    async def _compute_points(
+        self, each: extender.Extender, names: Sequence[str]
+    ) -> Iterable[tuple[str, int]]:
+        try:
+            return await each.compute_points(self._pod, names)
+        except calls.ExtenderError as error:
+            _log.warning("extender %s gives %s no points: %s", each.name, self._pod.key, error)
+            return ()
+
+    # --- Preempt ----------------------------------------------------------------------------------
+
+    async def _ask_about_preemption(
+        self, answers: extender_answers.ExtenderAnswers
+    ) -> extender_answers.ExtenderAnswers:
+        """Return `answers` with the candidates of preemption that all extenders leave."""
+        snap = self._take_snapshot()
+        victims = self._framework.find_victims(self._pod, snap, answers)
+        if not victims:
+            return answers
+        try:
+            for each in self._preemptors:
+                victims = await self._choose_victims(each, victims)
+                if not victims:
+                    break
+        except calls.ExtenderError as error:
+            return dataclasses.replace(answers, preemption_error=str(error))
+        return dataclasses.replace(answers, victims=victims)
+
+    async def _choose_victims(
+        self, each: extender.Extender, victims: extender_answers.VictimsByNode
+    ) -> extender_answers.VictimsByNode:
+        try:
+            return await each.choose_victims(self._pod, victims, self._take_snapshot)
+        except calls.ExtenderError as error:
+            _raise_unless_ignorable(each, error)
+            return victims
+
+
+def _raise_unless_ignorable(each: extender.Extender, error: calls.ExtenderError) -> None:
+    if not each.settings.ignorable:
+        raise error
+    _log.warning("skipping the ignorable extender %s: %s", each.name, error)

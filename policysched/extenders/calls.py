@@ -1,0 +1,23 @@
+"""The way to an extender, which `http_calls` implements."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from policysched import errors
+
+
+class ExtenderError(errors.RemoteError):
+    """An extender did not answer, or answered with an error or something else than expected."""
+
+
+class ExtenderCaller(Protocol):
+    """Sends requests to one extender."""
+
+    async def post(self, verb: str, body: bytes) -> bytes:
+        """Send JSON to `URL_PREFIX/VERB`; return the body of the answer.
+
+        Raises:
+            ExtenderError: the extender did not answer within its time limit, or not with 200.
+        """
+        ...

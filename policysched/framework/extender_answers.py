@@ -1,0 +1,90 @@
+"""What HTTP extenders answered about one pod, as input of its scheduling cycle.
+
+The cycle is synchronous, and the cluster can change while extenders are asked. So they are asked
+first, about the nodes that pass Filter then. The cycle evaluates all nodes afterwards, and combines
+the results with these answers (docs/decisions/0039-ask-extenders-before-the-cycle.md).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias
+
+from policysched.cluster import snapshot
+from policysched.cluster.pods import pod_shape
+from policysched.framework import events, status
+
+EXTENDER = "Extender"
+"""Stands for all extenders among the plugins that rejected a pod (framework/types.go)."""
+
+_ANY_CHANGE = events.ActionType.ALL
+EVENTS: Sequence[events.ClusterEventWithHint] = tuple(
+    events.ClusterEventWithHint(events.ClusterEvent(resource, _ANY_CHANGE))
+    for resource in (
+        events.EventResource.POD,
+        events.EventResource.UNSCHEDULED_POD,
+        events.EventResource.NODE,
+        events.EventResource.PERSISTENT_VOLUME,
+        events.EventResource.PERSISTENT_VOLUME_CLAIM,
+        events.EventResource.STORAGE_CLASS,
+        events.EventResource.CSI_NODE,
+        events.EventResource.CSI_DRIVER,
+        events.EventResource.CSI_STORAGE_CAPACITY,
+        events.EventResource.RESOURCE_CLAIM,
+        events.EventResource.DEVICE_CLASS,
+    )
+)
+"""What can change the answer of an extender (runtime/framework.go, defaultEnqueueExtension)."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class NodeVictims:
+    """The pods that preemption would evict from a node.
+
+    Attributes:
+        pods: the most important one first.
+        violations: how many of them a disruption budget protects.
+    """
+
+    pods: tuple[pod_shape.PodInfo, ...]
+    violations: int
+
+
+VictimsByNode: TypeAlias = Mapping[str, NodeVictims]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ExtenderAnswers:
+    """The answers of all extenders about one pod.
+
+    Attributes:
+        accepted: names of the nodes that all extenders accepted; None if none was asked.
+        accepts_nomination: whether `accepted` is the pod's nominated node, which was tried first.
+        rejections: by node name, the rejections for which an extender gave a text.
+        error: why the attempt ends without a node; "" for no error.
+        points: by node name, the points of all extenders together.
+        victims: the candidates for preemption that are left; None if no extender was asked.
+        preemption_error: why no pod is evicted; "" for no error.
+    """
+
+    accepted: frozenset[str] | None = None
+    accepts_nomination: bool = False
+    rejections: Mapping[str, status.Status] = dataclasses.field(default_factory=dict)
+    error: str = ""
+    points: Mapping[str, int] = dataclasses.field(default_factory=dict)
+    victims: VictimsByNode | None = None
+    preemption_error: str = ""
+
+    def list_remaining_victims(self, snap: snapshot.Snapshot) -> VictimsByNode:
+        """Return the candidates without pods that have left their nodes since."""
+        remaining: dict[str, NodeVictims] = {}
+        for name, node in (self.victims or {}).items():
+            row = snap.nodes.row_of.get(name)
+            if row is None or not snap.is_alive[row]:
+                continue
+            placed = {pod.uid for pod in snap.placed.get_pods(row)}
+            pods = tuple(pod for pod in node.pods if pod.uid in placed)
+            if pods:
+                remaining[name] = NodeVictims(pods, node.violations)
+        return remaining
