@@ -31,8 +31,12 @@ def split_server_url(url: str) -> urllib.parse.SplitResult | None:
 
 def format_url_for_message(url: str) -> str:
     """Return a URL for a message: in backticks, without credentials and control characters."""
-    without_user = _USER.sub("//(hidden)@", url)
-    return f"`{control_characters.escape_unprintable_to_one_line(without_user)}`"
+    return f"`{hide_credentials(url)}`"
+
+
+def hide_credentials(url: str) -> str:
+    """Return a URL without credentials and control characters."""
+    return control_characters.escape_unprintable_to_one_line(_USER.sub("//(hidden)@", url))
 
 
 def _is_valid_host(parts: urllib.parse.SplitResult) -> bool:

@@ -61,7 +61,7 @@ async def connect_extenders(
     async with contextlib.AsyncExitStack() as sessions:
         for each in configured:
             caller = await sessions.enter_async_context(http_calls.open_caller(each))
-            name = server_urls.format_url_for_message(each.url_prefix)
+            name = server_urls.hide_credentials(each.url_prefix)
             watched = measurements.MeasuredCaller(name, caller, measured, clock)
             made.append(extender.Extender(each, watched, texts))
         is_sent_nodes = not all(each.node_cache_capable for each in configured)

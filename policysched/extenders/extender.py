@@ -8,7 +8,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 
-from policysched import int64
+from policysched import int64, server_urls
 from policysched.cluster import snapshot
 from policysched.cluster.objects import objects
 from policysched.cluster.pods import pod_shape
@@ -51,7 +51,7 @@ class Extender:
     @property
     def name(self) -> str:
         """The URL, which names the extender in messages."""
-        return self.settings.url_prefix
+        return server_urls.hide_credentials(self.settings.url_prefix)
 
     def is_interested(self, pod: pod_shape.PodInfo) -> bool:
         """Return whether the pod requests a resource that the extender manages."""

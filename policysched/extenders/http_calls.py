@@ -40,7 +40,7 @@ class HttpCaller:
             ExtenderError: no complete answer arrived in time, or not with code 200.
         """
         url = f"{self._prefix}/{verb}"
-        shown = server_urls.format_url_for_message(url)
+        shown = server_urls.hide_credentials(url)
         try:
             async with self._session.post(
                 url,

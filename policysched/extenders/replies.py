@@ -152,7 +152,7 @@ class _Fields:
         self._prefix = f"{name}." if name else ""
 
     def find(self, name: str, kind: type[_T]) -> _T | None:
-        """Return the value of a field, None if it is absent or null."""
+        """Return the value of a field; None if it is absent or null."""
         folded = name.lower()
         found = [value for key, value in self._values.items() if key.lower() == folded]
         if not found or found[-1] is None:

@@ -27,7 +27,7 @@ class ObjectTexts(Protocol):
         ...
 
 
-class _ListMeta(msgspec.Struct):
+class _ListMeta(msgspec.Struct, frozen=True):
     """`metadata` of a list in a request, which is always empty."""
 
 

@@ -374,6 +374,7 @@ class World:
         sleep: Callable[[float], Coroutine[None, None, None]] = asyncio.sleep,
         factory: registry.PluginFactory | None = None,
         time_bounds: elapsed_time.TimeBounds = elapsed_time.NO_BOUNDS,
+        extenders: ports.Extenders | None = None,
     ) -> None:
         """Make a scheduler with one profile of the plugins above, with `extra` before Bind.
 
@@ -389,10 +390,12 @@ class World:
         if factory is not None:
             extra = (*extra, factory({}, handles.Handle(waiting_pods=self.waiting)))
         self.plugins: tuple[interface.Plugin, ...] = (*own, *extra, self.bind)
-        framework = self.framework(self.plugins, policies, time_bounds)
+        framework = self.framework(
+            self.plugins, policies, time_bounds, has_extenders=extenders is not None
+        )
         self.scheduler = scheduler.Scheduler(
             {"default-scheduler": framework},
-            ports.SchedulerPorts(self.recorder, self.recorder, self.evictor, sleep),
+            ports.SchedulerPorts(self.recorder, self.recorder, self.evictor, sleep, extenders),
             self.clock,
             waiting=self.waiting,
             settings=settings,
@@ -407,6 +410,8 @@ class World:
         plugins: tuple[interface.Plugin, ...],
         policies: tuple[str, ...] = (),
         time_bounds: elapsed_time.TimeBounds = elapsed_time.NO_BOUNDS,
+        *,
+        has_extenders: bool = False,
     ) -> runtime.Framework:
         """Return a profile's framework whose ties go to the smallest name."""
         prof = profile.Profile(
@@ -417,7 +422,7 @@ class World:
             policy_hash="3f2a91c0ffee",
             time_bounds=time_bounds,
         )
-        return runtime.Framework(prof, None)
+        return runtime.Framework(prof, None, has_extenders=has_extenders)
 
     def add_node(self, name: str, pods: int = 1) -> None:
         """Let the watch show a node with room for some pods."""

@@ -281,3 +281,21 @@ def test_what_is_not_deep_stays(value: object) -> None:
     """Whatever brackets its texts contain."""
     text = json.dumps(value).encode()
     assert deep_values.cut_deep_values(text) == text
+
+
+def test_texts_of_objects_are_passed_on() -> None:
+    """They are whole, also where fields are null or unknown; what cannot be decoded has none."""
+    kept: list[tuple[str, bytes]] = []
+    decoder = decoding.TextKeepingDecoder(
+        objects.Pod, lambda pod, text: kept.append((pod.metadata.name, text))
+    )
+    strange = {"metadata": {"name": "b", "labels": None}, "spec": {"future": [1, {}]}}
+    broken: dict[str, object] = {"metadata": {"name": []}}
+    page = {"metadata": {"resourceVersion": "7"}, "items": [POD, broken]}
+    assert len(decoder.decode_page(msgspec.json.encode(page)).items) == 1
+    lines = line("ADDED", strange) + line("MODIFIED", broken) + line("DELETED", POD)
+    assert len(list(decoder.decode_events(lines))) == 3
+    assert [(name, msgspec.json.decode(text)) for name, text in kept] == [
+        ("a", POD),
+        ("b", strange),
+    ]

@@ -1,0 +1,80 @@
+"""An extender whose answers a test chooses; it speaks no HTTP."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import msgspec
+
+from policysched.cluster.pods import pod_shape
+from policysched.extenders import calls, chain, extender, settings
+
+Answer: TypeAlias = Any
+"""A JSON value, an exception, or a function of the request that returns one of these."""
+
+
+@dataclasses.dataclass
+class ScriptedCalls:
+    """Answers by verb.
+
+    Attributes:
+        answers: the answer of each verb.
+        requests: (verb, decoded body) of all requests, in order.
+        hold: if set, calls wait for it.
+    """
+
+    answers: dict[str, Answer] = dataclasses.field(default_factory=dict)
+    requests: list[tuple[str, Any]] = dataclasses.field(default_factory=list)
+    hold: asyncio.Event | None = None
+
+    async def post(self, verb: str, body: bytes) -> bytes:
+        """Answer from the script; see `calls.ExtenderCaller`."""
+        request = msgspec.json.decode(body)
+        self.requests.append((verb, request))
+        if self.hold is not None:
+            await self.hold.wait()
+        answer = self.answers[verb]
+        if callable(answer):
+            answer = answer(request)
+        if isinstance(answer, Exception):
+            raise answer
+        return msgspec.json.encode(answer)
+
+    def list_bodies(self, verb: str) -> list[Any]:
+        """Return the bodies of all requests for a verb."""
+        return [body for asked, body in self.requests if asked == verb]
+
+
+class ObjectNames:
+    """Texts that contain only the names of objects."""
+
+    def get_pod(self, pod: pod_shape.PodInfo) -> bytes:
+        """Return a pod with its name."""
+        return msgspec.json.encode({"metadata": {"name": pod.pod.metadata.name}})
+
+    def get_node(self, name: str) -> bytes:
+        """Return a node with its name."""
+        return msgspec.json.encode({"metadata": {"name": name}})
+
+
+FAILURE = calls.ExtenderError("the extender is down")
+
+
+def make_settings(**fields: Any) -> settings.ExtenderSettings:
+    """Return settings of an extender that receives names of nodes."""
+    given: dict[str, Any] = {"url_prefix": "http://extender", "node_cache_capable": True}
+    given |= fields
+    return settings.ExtenderSettings(**given)
+
+
+def make_chain(
+    *extenders: tuple[settings.ExtenderSettings, ScriptedCalls],
+    require_leadership: Callable[[], object] = lambda: None,
+) -> chain.ExtenderChain:
+    """Return the chain of some extenders."""
+    texts = ObjectNames()
+    made = [extender.Extender(each, script, texts) for each, script in extenders]
+    return chain.ExtenderChain(made, require_leadership)

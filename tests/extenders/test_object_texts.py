@@ -1,0 +1,105 @@
+"""The JSON of pods and nodes for requests."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from policysched.cluster.objects import objects
+from policysched.cluster.pods import pod_shape
+from policysched.extenders import calls, object_texts, requests
+from policysched.framework import extender_answers
+from tests import builders
+
+POD = (
+    b'{"kind":"Pod","apiVersion":"v1","metadata":{"name":"a","uid":"uid-default-a",'
+    b'"managedFields":[{}],"new":[1.50]},"spec":{"novelty":{"x":null}}}'
+)
+SENT_POD = (
+    b'{"metadata":{"name":"a","uid":"uid-default-a","new":[1.5]},"spec":{"novelty":{"x":null}}}'
+)
+NODE = b'{"kind":"Node","apiVersion":"v1","metadata":{"name":"n","managedFields":[{}]},"more":1}'
+SENT_NODE = b'{"metadata":{"name":"n","managedFields":[{}]},"more":1}'
+
+
+def _make_info(builder: builders.PodBuilder) -> pod_shape.PodInfo:
+    return pod_shape.PodShapeCache(frozenset()).make_pod_info(builder.build())
+
+
+@pytest.fixture
+def texts() -> object_texts.ObjectTexts:
+    """The texts of a pod and a node."""
+    pods, nodes = object_texts.PodTexts(keeps_placed=False), object_texts.NodeTexts()
+    pods.keep(builders.make_pod("a").build(), POD)
+    nodes.keep(builders.make_node("n").build(), NODE)
+    return object_texts.ObjectTexts(pods, nodes)
+
+
+class TestRequests:
+    """What an extender receives."""
+
+    def test_sends_fields_that_policysched_does_not_read(
+        self, texts: object_texts.ObjectTexts
+    ) -> None:
+        """Pods come without managedFields, nodes with them, both without kind and apiVersion."""
+        encoder = requests.RequestEncoder(texts, sends_names=False)
+        sent = encoder.encode_nodes(_make_info(builders.make_pod("a")), ["n"])
+        assert sent == (
+            b'{"Pod":' + SENT_POD + b',"Nodes":{"items":[' + SENT_NODE + b'],"metadata":{}},'
+            b'"NodeNames":null}'
+        )
+
+    def test_sends_names_to_extenders_that_know_the_nodes(
+        self, texts: object_texts.ObjectTexts
+    ) -> None:
+        """Victims are uids then."""
+        encoder = requests.RequestEncoder(texts, sends_names=True)
+        info = _make_info(builders.make_pod("a"))
+        assert encoder.encode_nodes(info, ["n"]).endswith(b',"Nodes":null,"NodeNames":["n"]}')
+        victims = {"n": extender_answers.NodeVictims((info,), 1)}
+        assert encoder.encode_victims(info, victims).endswith(
+            b'"NodeNameToVictims":null,"NodeNameToMetaVictims":'
+            b'{"n":{"Pods":[{"UID":"uid-default-a"}],"NumPDBViolations":1}}}'
+        )
+
+
+class TestTexts:
+    """Which texts are kept."""
+
+    def test_forgets_placed_pods(self) -> None:
+        """Only extenders that receive victims need them."""
+        placed = builders.make_pod("a").node("n").build()
+        for keeps, is_there in ((False, False), (True, True)):
+            pods = object_texts.PodTexts(keeps_placed=keeps)
+            pods.keep(builders.make_pod("a").build(), POD)
+            pods.keep(placed, POD)
+            assert _is_known(pods, placed) is is_there
+
+    def test_follows_changes(self) -> None:
+        """A new version replaces the text; gone objects are forgotten."""
+        nodes = object_texts.NodeTexts()
+        known = builders.make_node("n").build()
+        nodes.keep(known, NODE)
+        assert nodes.get("n") == SENT_NODE
+        nodes.keep(known, b'{"metadata":{}}')
+        assert nodes.get("n") == b'{"metadata":{}}'
+        nodes.retain([])
+        with pytest.raises(calls.ExtenderError, match="node n has left the cluster"):
+            nodes.get("n")
+
+    def test_forgets_deleted_objects(self) -> None:
+        """A pod that was deleted is not sent."""
+        pods = object_texts.PodTexts(keeps_placed=True)
+        gone = builders.make_pod("a").build()
+        pods.keep(gone, POD)
+        pods.forget(gone)
+        assert not _is_known(pods, gone)
+
+
+def _is_known(pods: object_texts.PodTexts, pod: objects.Pod) -> bool:
+    try:
+        text = pods.get(_make_info(builders.PodBuilder(pod)))
+    except calls.ExtenderError:
+        return False
+    assert msgspec.json.decode(text)
+    return True

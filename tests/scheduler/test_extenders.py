@@ -1,0 +1,314 @@
+"""The loop with HTTP extenders; tests/extenders compares the decisions with kube-scheduler's."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from policysched import errors
+from policysched.extenders import settings
+from tests import builders
+from tests.extenders import scripted_calls
+from tests.scheduler import fakes
+
+
+def _make_world(script: scripted_calls.ScriptedCalls, *nodes: str, **fields: Any) -> fakes.World:
+    """Return a scheduler with one extender, and nodes with room for one pod each."""
+    made = scripted_calls.make_chain((scripted_calls.make_settings(**fields), script))
+    world = fakes.World(extenders=made)
+    for name in nodes:
+        world.add_node(name)
+    return world
+
+
+def _accept(*names: str) -> dict[str, Any]:
+    return {"NodeNames": list(names)}
+
+
+class TestChoice:
+    """The node of a pod about which an extender is asked."""
+
+    def test_takes_a_node_that_the_extender_accepts(self) -> None:
+        """The extender sees the nodes that pass Filter, and its answer counts."""
+
+        async def scenario() -> None:
+            script = scripted_calls.ScriptedCalls({"filter": _accept("n2")})
+            world = _make_world(script, "n1", "n2", filter_verb="filter")
+            world.add_pod(builders.make_pod("there").node("n1"))
+            world.add_node("n3")
+            world.add_pod("a")
+            await world.settle()
+            assert world.bind.bound == [("a", "n2")]
+            (body,) = script.list_bodies("filter")
+            assert body == {
+                "Pod": {"metadata": {"name": "a"}},
+                "Nodes": None,
+                "NodeNames": ["n2", "n3"],
+            }
+
+        fakes.play(scenario())
+
+    def test_compares_points(self) -> None:
+        """A score counts ten times its weight; an extender that fails gives no points."""
+
+        async def scenario() -> None:
+            good = scripted_calls.ScriptedCalls(
+                {"score": [{"Host": "n2", "Score": 3}, {"Host": "elsewhere", "Score": 10}]}
+            )
+            down = scripted_calls.ScriptedCalls({"score": scripted_calls.FAILURE})
+            scoring = scripted_calls.make_settings(prioritize_verb="score", weight=2)
+            world = fakes.World(
+                extenders=scripted_calls.make_chain((scoring, good), (scoring, down))
+            )
+            for name in ("n1", "n2", "n3"):
+                world.add_node(name)
+            world.add_pod("a")
+            await world.settle()
+            assert world.bind.bound == [("a", "n2")]
+            decision = world.scheduler.decisions.find_latest_decision("default/a")
+            standing = None if decision is None else decision.standing
+            assert standing is not None
+            assert (standing.nodes[0], standing.totals[0]) == ("n2", 60_00)
+            assert standing.score_names == ("Extender",)
+
+        fakes.play(scenario())
+
+    def test_asks_no_extender_about_other_pods(self) -> None:
+        """A pod that requests no managed resource takes the path without extenders."""
+
+        async def scenario() -> None:
+            script = scripted_calls.ScriptedCalls({"filter": _accept()})
+            managed = (settings.ManagedResource("example.com/x"),)
+            world = _make_world(script, "n1", filter_verb="filter", managed_resources=managed)
+            world.add_pod("a")
+            assert world.scheduler.schedule_one()
+            assert world.where("a") == "assumed"
+            assert script.requests == []
+
+        fakes.play(scenario())
+
+
+class TestRejections:
+    """Pods that extenders keep from all nodes."""
+
+    def test_waits_for_any_event(self) -> None:
+        """The texts of the extender are the reasons, and any event retries the pod."""
+
+        async def scenario() -> None:
+            answer = {
+                "NodeNames": [],
+                "FailedNodes": {"n1": "too hot", "n2": "too hot"},
+                "FailedAndUnresolvableNodes": {"n2": "on fire"},
+            }
+            script = scripted_calls.ScriptedCalls({"filter": answer})
+            world = _make_world(script, "n1", "n2", "n3", filter_verb="filter")
+            world.add_pod("a")
+            await world.settle()
+            assert world.where("a") == "unschedulable"
+            assert world.recorder.notes[0].startswith(
+                "0/3 nodes are available: 1 on fire, 1 too hot."
+            )
+            world.add_node("n4")
+            assert world.where("a") == "backoff"
+
+        fakes.play(scenario())
+
+    def test_an_error_ends_the_attempt(self) -> None:
+        """The pod gets the text, is not preempted for, and is retried after backoff."""
+
+        async def scenario() -> None:
+            script = scripted_calls.ScriptedCalls({"filter": scripted_calls.FAILURE})
+            world = _make_world(script, "n1", filter_verb="filter")
+            world.add_pod("a")
+            await world.settle()
+            assert world.where("a") == "backoff"
+            assert world.preempts.asked == []
+            (condition,) = (each[1] for each in world.recorder.conditions)
+            assert (condition.reason, condition.message) == (
+                "SchedulerError",
+                "the extender is down",
+            )
+
+        fakes.play(scenario())
+
+    def test_an_ignorable_extender_may_fail(self) -> None:
+        """It is asked after the others, and left out."""
+
+        async def scenario() -> None:
+            down = scripted_calls.ScriptedCalls({"filter": scripted_calls.FAILURE})
+            good = scripted_calls.ScriptedCalls({"filter": _accept("n2")})
+            make = scripted_calls.make_settings
+            made = scripted_calls.make_chain(
+                (make(filter_verb="filter", ignorable=True), down),
+                (make(filter_verb="filter"), good),
+            )
+            world = fakes.World(extenders=made)
+            world.add_node("n1")
+            world.add_node("n2")
+            world.add_pod("a")
+            await world.settle()
+            assert world.bind.bound == [("a", "n2")]
+            assert down.list_bodies("filter")[0]["NodeNames"] == ["n2"]
+
+        fakes.play(scenario())
+
+
+class TestWaiting:
+    """The cluster changes while an extender is asked."""
+
+    def test_no_other_pod_is_scheduled_meanwhile(self) -> None:
+        """The next pod follows when the answer has come; one request is in flight at a time."""
+
+        async def scenario() -> None:
+            script = scripted_calls.ScriptedCalls(
+                {"filter": lambda request: {"NodeNames": request["NodeNames"]}}
+            )
+            script.hold = asyncio.Event()
+            world = _make_world(script, "n1", "n2", filter_verb="filter")
+            world.add_pod("a")
+            world.add_pod("b")
+            await world.settle()
+            assert len(script.requests) == 1
+            assert world.bind.bound == []
+            script.hold.set()
+            await world.settle()
+            await world.settle()
+            assert world.bind.bound == [("a", "n1"), ("b", "n2")]
+
+        fakes.play(scenario())
+
+    def test_a_node_that_no_longer_fits_is_not_taken(self) -> None:
+        """The accepted nodes are filtered again; the next best one is taken."""
+
+        async def scenario() -> None:
+            script = scripted_calls.ScriptedCalls({"filter": _accept("n1", "n2")})
+            script.hold = asyncio.Event()
+            world = _make_world(script, "n1", "n2", filter_verb="filter")
+            world.add_pod("a")
+            await world.settle()
+            world.add_pod(builders.make_pod("foreign").node("n1"))
+            script.hold.set()
+            await world.settle()
+            assert world.bind.bound == [("a", "n2")]
+
+        fakes.play(scenario())
+
+    def test_an_event_meanwhile_retries_a_rejected_pod(self) -> None:
+        """Whatever changed after the request can have changed the answer."""
+
+        async def scenario() -> None:
+            script = scripted_calls.ScriptedCalls({"filter": _accept()})
+            script.hold = asyncio.Event()
+            world = _make_world(script, "n1", filter_verb="filter")
+            world.add_pod("a")
+            await world.settle()
+            world.add_node("n2")
+            script.hold.set()
+            await world.settle()
+            assert world.where("a") == "backoff"
+
+        fakes.play(scenario())
+
+    def test_a_pod_that_is_deleted_meanwhile_is_dropped(self) -> None:
+        """It is neither bound nor requeued."""
+
+        async def scenario() -> None:
+            script = scripted_calls.ScriptedCalls({"filter": _accept("n1")})
+            script.hold = asyncio.Event()
+            world = _make_world(script, "n1", filter_verb="filter")
+            world.add_pod("a")
+            await world.settle()
+            world.delete("a")
+            script.hold.set()
+            await world.settle()
+            assert world.bind.bound == []
+            assert world.where("a") == "gone"
+            assert world.queue.in_flight_count == 0
+
+        fakes.play(scenario())
+
+    def test_stopping_requeues_the_pod(self) -> None:
+        """A call that does not end is cancelled, and the pod waits for the next leader."""
+
+        async def scenario() -> None:
+            script = scripted_calls.ScriptedCalls({"filter": _accept("n1")})
+            script.hold = asyncio.Event()
+            world = _make_world(script, "n1", filter_verb="filter")
+            world.add_pod("a")
+            await world.settle()
+            assert not await world.scheduler.stop(grace_seconds=0.0)
+            assert world.where("a") == "backoff"
+            assert world.recorder.conditions == []
+
+        fakes.play(scenario())
+
+
+class TestBinding:
+    """Extenders that bind pods."""
+
+    def test_binds_instead_of_the_plugins(self) -> None:
+        """The request names pod and node; the Bind plugins are not asked."""
+
+        async def scenario() -> None:
+            script = scripted_calls.ScriptedCalls({"bind": {"Error": ""}})
+            world = _make_world(script, "n1", bind_verb="bind")
+            world.add_pod("a")
+            await world.settle()
+            assert script.list_bodies("bind") == [
+                {
+                    "PodName": "a",
+                    "PodNamespace": "default",
+                    "PodUID": "uid-default-a",
+                    "Node": "n1",
+                }
+            ]
+            assert world.bind.bound == []
+            assert "Successfully assigned default/a to n1" in world.recorder.notes[0]
+
+        fakes.play(scenario())
+
+    def test_an_error_undoes_the_assumption(self) -> None:
+        """The pod is retried after backoff, with the text of the extender."""
+
+        async def scenario() -> None:
+            script = scripted_calls.ScriptedCalls({"bind": {"Error": "no"}})
+            world = _make_world(script, "n1", bind_verb="bind")
+            world.add_pod("a")
+            await world.settle()
+            assert world.where("a") == "backoff"
+            assert world.recorder.notes == ["no"]
+
+        fakes.play(scenario())
+
+    def test_plugins_bind_where_an_ignorable_extender_fails(self) -> None:
+        """Its error is no failure of the binding."""
+
+        async def scenario() -> None:
+            script = scripted_calls.ScriptedCalls({"bind": scripted_calls.FAILURE})
+            world = _make_world(script, "n1", bind_verb="bind", ignorable=True)
+            world.add_pod("a")
+            await world.settle()
+            assert world.bind.bound == [("a", "n1")]
+
+        fakes.play(scenario())
+
+    def test_only_the_leader_asks_for_bindings(self) -> None:
+        """Without the lease, no request is sent."""
+
+        async def scenario() -> None:
+            def refuse() -> None:
+                raise errors.RemoteError("writes need the leader's lease")
+
+            script = scripted_calls.ScriptedCalls({"bind": {}})
+            made = scripted_calls.make_chain(
+                (scripted_calls.make_settings(bind_verb="bind"), script),
+                require_leadership=refuse,
+            )
+            world = fakes.World(extenders=made)
+            world.add_node("n1")
+            world.add_pod("a")
+            await world.settle()
+            assert script.requests == []
+            assert world.where("a") == "backoff"
+
+        fakes.play(scenario())
