@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import itertools
 import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -38,6 +39,7 @@ class PodQuestions:
         take_snapshot: Callable[[], snapshot.Snapshot],
     ) -> None:
         """Ask `interested`, in this order, about the nodes that pass Filter of `framework`."""
+        self._problem_of: dict[str, str] = {}
         self._filters = [each for each in interested if each.settings.filter_verb]
         self._prioritizers = [each for each in interested if each.settings.prioritize_verb]
         self._preemptors = [each for each in interested if each.settings.preempt_verb]
@@ -48,10 +50,15 @@ class PodQuestions:
 
     async def ask(self) -> extender_answers.ExtenderAnswers:
         """Return the answers of the extenders."""
+        answers = await self._ask_about_nodes()
+        asked = itertools.starmap(extender_answers.AskedExtender, self._problem_of.items())
+        return dataclasses.replace(answers, asked=tuple(asked))
+
+    async def _ask_about_nodes(self) -> extender_answers.ExtenderAnswers:
         if await self._accepts_nomination():
-            nominated = self._pod.pod.status.nominated_node_name
+            nominated = frozenset((self._pod.pod.status.nominated_node_name,))
             return extender_answers.ExtenderAnswers(
-                frozenset((nominated,)), accepts_nomination=True
+                accepted=nominated if self._filters else None, accepts_nomination=True
             )
         feasible = self._list_feasible_nodes()
         try:
@@ -59,7 +66,7 @@ class PodQuestions:
         except calls.ExtenderError as error:
             return extender_answers.ExtenderAnswers(error=str(error))
         answers = extender_answers.ExtenderAnswers(
-            frozenset(accepted) if feasible and self._filters else None,
+            accepted=frozenset(accepted) if feasible and self._filters else None,
             rejections=self._rejections,
         )
         if not accepted and self._preemptors:
@@ -95,10 +102,11 @@ class PodQuestions:
         for each in self._filters:
             if not names:
                 break
+            self._problem_of.setdefault(each.name, "")
             try:
                 filtered = await each.filter_nodes(self._pod, names)
             except calls.ExtenderError as error:
-                _raise_unless_ignorable(each, error)
+                self._skip_or_raise(each, error)
                 continue
             names = filtered.accepted
             self._rejections.update(filtered.rejections)
@@ -119,10 +127,11 @@ class PodQuestions:
     async def _compute_points(
         self, each: extender.Extender, names: Sequence[str]
     ) -> Iterable[tuple[str, int]]:
+        self._problem_of.setdefault(each.name, "")
         try:
             return await each.compute_points(self._pod, names)
         except calls.ExtenderError as error:
-            _log.warning("extender %s gives %s no points: %s", each.name, self._pod.key, error)
+            self._note_problem(each, error)
             return ()
 
     # --- Preempt ----------------------------------------------------------------------------------
@@ -147,14 +156,21 @@ class PodQuestions:
     async def _choose_victims(
         self, each: extender.Extender, victims: extender_answers.VictimsByNode
     ) -> extender_answers.VictimsByNode:
+        self._problem_of.setdefault(each.name, "")
         try:
             return await each.choose_victims(self._pod, victims, self._take_snapshot)
         except calls.ExtenderError as error:
-            _raise_unless_ignorable(each, error)
+            self._skip_or_raise(each, error)
             return victims
 
+    # --- errors -----------------------------------------------------------------------------------
 
-def _raise_unless_ignorable(each: extender.Extender, error: calls.ExtenderError) -> None:
-    if not each.settings.ignorable:
-        raise error
-    _log.warning("skipping the ignorable extender %s: %s", each.name, error)
+    def _skip_or_raise(self, each: extender.Extender, error: calls.ExtenderError) -> None:
+        """Note the error of an ignorable extender, and raise that of another one."""
+        self._note_problem(each, error)
+        if not each.settings.ignorable:
+            raise error
+
+    def _note_problem(self, each: extender.Extender, error: calls.ExtenderError) -> None:
+        self._problem_of[each.name] = str(error)
+        _log.warning("extender %s, asked about %s, failed: %s", each.name, self._pod.key, error)

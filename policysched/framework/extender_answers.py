@@ -51,6 +51,19 @@ class NodeVictims:
     violations: int
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class AskedExtender:
+    """An extender that was asked about a pod.
+
+    Attributes:
+        url: names it; without credentials.
+        problem: why its answer was not used; "" if it was.
+    """
+
+    url: str
+    problem: str = ""
+
+
 VictimsByNode: TypeAlias = Mapping[str, NodeVictims]
 
 
@@ -59,6 +72,7 @@ class ExtenderAnswers:
     """The answers of all extenders about one pod.
 
     Attributes:
+        asked: the extenders, in the order in which they are asked.
         accepted: names of the nodes that all extenders accepted; None if none was asked.
         accepts_nomination: whether `accepted` is the pod's nominated node, which was tried first.
         rejections: by node name, the rejections for which an extender gave a text.
@@ -68,6 +82,7 @@ class ExtenderAnswers:
         preemption_error: why no pod is evicted; "" for no error.
     """
 
+    asked: tuple[AskedExtender, ...] = ()
     accepted: frozenset[str] | None = None
     accepts_nomination: bool = False
     rejections: Mapping[str, status.Status] = dataclasses.field(default_factory=dict)

@@ -102,6 +102,7 @@ def make_decision_document(decision: decisions.SchedulingDecision) -> dict[str, 
         "victims": decision.victims,
         "evidence": decision.evidence,
         "skipped": decision.skipped_rules,
+        "extenders": [{"url": each.url, "problem": each.problem} for each in decision.extenders],
     }
 
 

@@ -20,7 +20,15 @@ import msgspec
 
 from policysched import clock as clocks
 from policysched.cluster import snapshot
-from policysched.framework import interface, point_times, profile, queued_pod, runtime, status
+from policysched.framework import (
+    extender_answers,
+    interface,
+    point_times,
+    profile,
+    queued_pod,
+    runtime,
+    status,
+)
 from policysched.framework.answers import rejections
 from policysched.framework.scoring import standings
 from policysched.scheduler import counters as counts
@@ -59,6 +67,7 @@ class SchedulingDecision(msgspec.Struct, gc=False):
         evidence: metric evidence of the rules.
         skipped_rules: the rules (`POLICY/RULE`) that dropped out, because no node had a valid
             sample of a metric.
+        extenders: the HTTP extenders that were asked.
     """
 
     pod: str
@@ -85,6 +94,7 @@ class SchedulingDecision(msgspec.Struct, gc=False):
     victims: tuple[str, ...] = ()
     evidence: tuple[str, ...] = ()
     skipped_rules: tuple[str, ...] = ()
+    extenders: tuple[extender_answers.AskedExtender, ...] = ()
 
 
 Listener: TypeAlias = Callable[

@@ -177,6 +177,8 @@ class SchedulingCycle:
             self._handle_failure(framework, queued, failed, started_seconds)
             return None
         decision = self._log.record_decision(queued, prof, result, snap, started_seconds)
+        if extenders is not None:
+            decision.extenders = extenders.asked
         if failed is not None:
             decisions.record_post_filter_result(decision, failed.made_room, failed.evidence)
             self._failures.requeue_and_report_pod(queued, prof, failed, decision)

@@ -35,6 +35,7 @@ def format_decision(decision: Decision) -> str:
     if decision.get("skipped"):  # an older scheduler does not say
         skipped = ", ".join(decision["skipped"])
         parts.append(f"{_INDENT}skipped, no node had a valid sample of a metric: {skipped}")
+    parts += [_INDENT + _format_extender(each) for each in decision.get("extenders", ())]
     if decision["rejections"]:
         parts += ["", _format_rejections(decision)]
     if decision["scores"]:
@@ -71,6 +72,11 @@ def _format_decision_times(decision: Decision) -> str:
         return f"{waited}, {decided}, being bound"
     end = "bound" if decision["result"] == "scheduled" else "over"
     return f"{waited}, {decided}, {end} after {_format_duration(decision['endedSeconds'])}"
+
+
+def _format_extender(asked: Mapping[str, Any]) -> str:
+    problem = f", which failed: {asked['problem']}" if asked["problem"] else ""
+    return f"asked extender {asked['url']}{problem}"
 
 
 def _format_duration(seconds: float) -> str:
