@@ -103,6 +103,16 @@ class Churn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     objects: list[Object]
 
 
+class Extender(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """An HTTP extender of the schedulers.
+
+    Attributes:
+        managed_resources: it is asked only about pods that request one of them; empty for all pods.
+    """
+
+    managed_resources: list[str] = []
+
+
 class Workload(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A kind of cluster and a kind of backlog, for any size.
 
@@ -120,6 +130,7 @@ class Workload(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         initial_per_node: number of these pods per node.
         churn: objects that are created meanwhile.
         devices: the devices of the nodes.
+        extender: the schedulers ask it; None for no extender.
         name: name of the file.
     """
 
@@ -134,6 +145,7 @@ class Workload(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     initial_per_node: Annotated[float, msgspec.Meta(ge=0)] = 0.0
     churn: Churn | None = None
     devices: workload_devices.Devices | None = None
+    extender: Extender | None = None
     name: str = ""
 
     def __post_init__(self) -> None:

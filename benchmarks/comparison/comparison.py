@@ -7,12 +7,13 @@ import dataclasses
 import pathlib
 import shutil
 from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 from benchmarks import workload_devices, workload_files
 from benchmarks.comparison import estimates, plans, schedulers, turns
 from benchmarks.process import profiles
 from benchmarks.records import measurements, results
-from benchmarks.running import metric_server
+from benchmarks.running import extender_server, metric_server
 from tests.realcluster import (
     api_client,
     components,
@@ -93,10 +94,12 @@ class Comparing:
             with (
                 start_scene(comparison.case, folder) as scene,
                 self._serve_metrics(comparison) as url,
+                _serve_extenders(scene.workload) as extenders,
             ):
-                options = dataclasses.replace(self.options, prometheus=url)
+                without = dataclasses.replace(self.options, extenders=extenders)
+                options = dataclasses.replace(without, prometheus=url)
                 for repeat, name in list(self.missing_turns(comparison)):
-                    own = options if schedulers.needs_prometheus(name) else self.options
+                    own = options if schedulers.needs_prometheus(name) else without
                     self._run_turn(scene, repeat, name, own)
         finally:
             shutil.rmtree(folder, ignore_errors=True)
@@ -122,6 +125,16 @@ class Comparing:
         nodes = [node["metadata"]["name"] for node in workload.nodes(comparison.case.nodes)]
         with metric_server.serve_metrics(nodes) as url:
             yield url
+
+
+@contextlib.contextmanager
+def _serve_extenders(workload: workload_files.Workload) -> Iterator[Sequence[dict[str, Any]]]:
+    """Yield the configurations of the extenders of a workload, which run meanwhile."""
+    if workload.extender is None:
+        yield ()
+        return
+    with extender_server.serve_extender() as url:
+        yield [extender_server.make_configuration(url, workload.extender.managed_resources)]
 
 
 @contextlib.contextmanager

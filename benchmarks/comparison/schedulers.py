@@ -6,9 +6,13 @@ import dataclasses
 import pathlib
 import sys
 from collections.abc import Sequence
+from typing import Any
+
+import yaml
 
 from benchmarks import workload_files
 from benchmarks.process import profiles
+from policysched.config import config_reading
 from tests.realcluster import control_plane, kube_scheduler, process
 
 KUBE_SCHEDULER, POLICYSCHED = "kube-scheduler", "policysched"
@@ -24,18 +28,20 @@ POLICIES = pathlib.Path(__file__).resolve().parents[1] / "policies"
 
 @dataclasses.dataclass(frozen=True)
 class Options:
-    """Settings of policysched.
+    """Settings of policysched, and of kube-scheduler where this is said.
 
     Attributes:
         flags: further flags.
         is_profiled: whether it runs under the sampler of `benchmarks.process.profiled_run`.
         prometheus: the URL of the server that answers queries, for policies with metrics.
+        extenders: the HTTP extenders of both schedulers, in the form of their configurations.
         base: the folder of the second checkout, which runs as BASE in its own environment.
     """
 
     flags: Sequence[str] = ()
     is_profiled: bool = False
     prometheus: str | None = None
+    extenders: Sequence[dict[str, Any]] = ()
     base: pathlib.Path | None = None
 
 
@@ -121,7 +127,8 @@ def prepare(
     """
     folder.mkdir(parents=True, exist_ok=True)
     if name == KUBE_SCHEDULER:
-        return kube_scheduler.KubeScheduler(plane, folder).process
+        settings = {"extenders": list(options.extenders)}
+        return kube_scheduler.KubeScheduler(plane, folder, settings=settings).process
     return _prepare_policysched(plane, folder, name, options)
 
 
@@ -133,6 +140,11 @@ def _prepare_policysched(
     words = ["run", "--kubeconfig", str(kubeconfig), *options.flags]
     if policy:
         words += ["--policies", str(policy_file(policy)), "--lint-errors", "warn"]
+    if options.extenders:
+        config = {**config_reading.HEAD, "extenders": list(options.extenders)}
+        file = folder / "policysched.yaml"
+        file.write_text(yaml.safe_dump(config), encoding="utf-8")
+        words += ["--config", str(file)]
     if options.prometheus is not None:
         words += ["--prometheus", options.prometheus]
     if "--policies" not in options.flags:

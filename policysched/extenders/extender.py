@@ -85,8 +85,9 @@ class Extender:
         """Return the nodes that remain, without duplicates."""
         if not self.settings.node_cache_capable or reply.node_names is None:
             return list(dict.fromkeys(reply.node_list_names or ()))
+        sent = frozenset(names)
         for name in reply.node_names:
-            if name not in names:
+            if name not in sent:
                 raise calls.ExtenderError(
                     f'extender "{self.name}" claims a filtered node "{name}" which is not found in '
                     "the input node list"
