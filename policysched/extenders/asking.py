@@ -13,7 +13,6 @@ import asyncio
 import dataclasses
 import itertools
 import logging
-from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
 from policysched import int64
@@ -26,6 +25,20 @@ _log = logging.getLogger(__name__)
 
 _MIN_NODES_TO_COMPARE = 2
 """A single node needs no points."""
+
+
+_MIN_ASKED_NODES = 100
+_MIN_ASKED_PERCENT = 5
+
+
+def compute_asked_nodes(node_count: int) -> int:
+    """Return the number of nodes in a request, in a cluster of `node_count` nodes.
+
+    A request about all nodes of a large cluster would take much longer than everything else
+    (`schedule_one.go`, numFeasibleNodesToFind).
+    """
+    percent = max(50 - node_count // 125, _MIN_ASKED_PERCENT)
+    return max(node_count * percent // 100, _MIN_ASKED_NODES)
 
 
 class PodQuestions:
@@ -46,6 +59,7 @@ class PodQuestions:
         self._framework = framework
         self._pod = pod
         self._take_snapshot = take_snapshot
+        self._asked_nodes: set[str] = set()
         self._rejections: dict[str, status.Status] = {}
 
     async def ask(self) -> extender_answers.ExtenderAnswers:
@@ -60,13 +74,12 @@ class PodQuestions:
             return extender_answers.ExtenderAnswers(
                 accepted=nominated if self._filters else None, accepts_nomination=True
             )
-        feasible = self._list_feasible_nodes()
         try:
-            accepted = await self._filter_nodes(feasible)
+            accepted = await self._find_accepted_nodes()
         except calls.ExtenderError as error:
             return extender_answers.ExtenderAnswers(error=str(error))
         answers = extender_answers.ExtenderAnswers(
-            accepted=frozenset(accepted) if feasible and self._filters else None,
+            accepted=frozenset(accepted) if self._asked_nodes and self._filters else None,
             rejections=self._rejections,
         )
         if not accepted and self._preemptors:
@@ -88,10 +101,26 @@ class PodQuestions:
             _log.warning("%s cannot use its nominated node: %s", self._pod.key, error)
             return False
 
-    def _list_feasible_nodes(self) -> list[str]:
+    async def _find_accepted_nodes(self) -> Sequence[str]:
+        """Ask about the best nodes, then about the next ones, until some are accepted.
+
+        Raises:
+            ExtenderError: an extender that is not ignorable failed.
+        """
+        while names := self._list_next_nodes():
+            self._asked_nodes.update(names)
+            accepted = await self._filter_nodes(names)
+            if accepted:
+                return accepted
+        return ()
+
+    def _list_next_nodes(self) -> list[str]:
+        """Return the nodes of the next request: of those that pass Filter now, the best ones."""
         snap = self._take_snapshot()
-        rows = self._framework.feasible_rows(self._pod, snap)
-        return [snap.nodes.names[row] for row in rows.tolist()]
+        rows = self._framework.rank_feasible_rows(self._pod, snap).tolist()
+        names = map(snap.nodes.names.__getitem__, rows)
+        left = (name for name in names if name not in self._asked_nodes)
+        return list(itertools.islice(left, compute_asked_nodes(snap.node_count)))
 
     async def _filter_nodes(self, names: Sequence[str]) -> Sequence[str]:
         """Return the nodes that all extenders accept; note why they reject others.
@@ -116,20 +145,25 @@ class PodQuestions:
 
     async def _add_up_points(self, names: Sequence[str]) -> dict[str, int]:
         """Return the points of all extenders together; one that fails gives none."""
-        points: Counter[str] = Counter()
-        for found in await asyncio.gather(
-            *(self._compute_points(each, names) for each in self._prioritizers)
-        ):
-            for name, number in found:
-                points[name] += number
+        scores = await asyncio.gather(
+            *(self._score_nodes(each, names) for each in self._prioritizers)
+        )
+        points = dict.fromkeys(names, 0)
+        for each, given in zip(self._prioritizers, scores, strict=True):
+            factor = each.points_per_score
+            for name, score in given:
+                if name in points:
+                    points[name] += score * factor
+        if all(map(int64.fits_int64, points.values())):
+            return points
         return {name: int64.wrap(number) for name, number in points.items()}
 
-    async def _compute_points(
+    async def _score_nodes(
         self, each: extender.Extender, names: Sequence[str]
     ) -> Iterable[tuple[str, int]]:
         self._problem_of.setdefault(each.name, "")
         try:
-            return await each.compute_points(self._pod, names)
+            return await each.score_nodes(self._pod, names)
         except calls.ExtenderError as error:
             self._note_problem(each, error)
             return ()

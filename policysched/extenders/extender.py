@@ -8,7 +8,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 
-from policysched import int64, server_urls
+from policysched import server_urls
 from policysched.cluster import snapshot
 from policysched.cluster.objects import objects
 from policysched.cluster.pods import pod_shape
@@ -94,18 +94,22 @@ class Extender:
                 )
         return list(dict.fromkeys(reply.node_names))
 
-    async def compute_points(
+    async def score_nodes(
         self, pod: pod_shape.PodInfo, names: Sequence[str]
     ) -> list[tuple[str, int]]:
-        """Ask for scores; return pairs of a node's name and its points, with the weight.
+        """Ask for scores; return pairs of a node's name and its score.
 
         Raises:
             ExtenderError: the call failed.
         """
         body = self._encoder.encode_nodes(pod, names)
         answer = await self._caller.post(self.settings.prioritize_verb, body)
-        factor = self.settings.weight * _POINTS_PER_SCORE
-        return [(name, int64.wrap(score * factor)) for name, score in replies.decode_points(answer)]
+        return replies.decode_points(answer)
+
+    @property
+    def points_per_score(self) -> int:
+        """What a score is multiplied by."""
+        return self.settings.weight * _POINTS_PER_SCORE
 
     async def choose_victims(
         self,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Mapping
-from typing import TypeAlias, TypeVar
+from typing import Annotated, TypeAlias, TypeVar
 
 import msgspec
 
@@ -80,6 +80,25 @@ def decode_points(body: bytes) -> list[tuple[str, int]]:
     Raises:
         ExtenderError: the body is not such an answer.
     """
+    try:
+        usual = _decode_usual_points(body)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return _decode_unusual_points(body)
+    return [(each.host, each.score) for each in usual]
+
+
+class _UsualPoints(msgspec.Struct, rename="pascal", forbid_unknown_fields=True):
+    """One node as almost all extenders write it."""
+
+    host: str
+    score: Annotated[int, msgspec.Meta(ge=int64.MIN, le=int64.MAX)]
+
+
+_decode_usual_points = msgspec.json.Decoder(list[_UsualPoints]).decode
+
+
+def _decode_unusual_points(body: bytes) -> list[tuple[str, int]]:
+    """Return the same for fields in another case, absent fields, and other exceptions."""
     entries = _require(_decode_first_value(body), list, "the answer") or []
     points = []
     for entry in entries:
@@ -153,11 +172,11 @@ class _Fields:
 
     def find(self, name: str, kind: type[_T]) -> _T | None:
         """Return the value of a field; None if it is absent or null."""
-        folded = name.lower()
-        found = [value for key, value in self._values.items() if key.lower() == folded]
-        if not found or found[-1] is None:
-            return None
-        return _require(found[-1], kind, self._prefix + name)
+        found = None
+        for key, value in self._values.items():
+            if key == name or key.lower() == name.lower():
+                found = value
+        return None if found is None else _require(found, kind, self._prefix + name)
 
     def read_texts(self, name: str) -> dict[str, str]:
         """Return the value of a field with a text for each key."""

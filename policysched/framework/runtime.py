@@ -312,6 +312,19 @@ class Framework:
         return snap.nodes.names[own.row] if own is not None and own.fits else ""
 
     @_kept_whole
+    def rank_feasible_rows(
+        self, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
+    ) -> npt.NDArray[np.intp]:
+        """Return the rows that pass Filter, intp (f,), those with the highest totals first."""
+        cycle = self._begin(pod, snap)
+        rows = self._feasible(cycle)
+        if cycle.failures is not None and len(rows) > 1:
+            scores = self._scores.score(cycle, cycle.failures)
+            if not isinstance(scores, status.Status):  # otherwise, the cycle reports the error
+                rows = rows[np.argsort(-scores.totals, kind="stable")]
+        return rows
+
+    @_kept_whole
     def find_victims(
         self,
         pod: pod_shape.PodInfo,

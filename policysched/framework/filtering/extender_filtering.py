@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from policysched.cluster import snapshot
 from policysched.framework import extender_answers, status
 from policysched.framework.answers import first_failures
@@ -20,34 +22,18 @@ def reject_nodes(
     """Return the result of Filter with the rejections in `answers`."""
     if answers.accepted is None:
         return failures
-    rejected = _find_rejected_rows(answers, answers.accepted, failures, snap)
-    if not rejected:
-        return failures
     table = failures.table.copy()  # texts of extenders are not kept for equal pods
+    row_of = snap.nodes.row_of
+    is_accepted = np.zeros(len(failures.ids), bool)
+    is_accepted[[row_of[name] for name in answers.accepted if name in row_of]] = True
     ids = failures.ids.copy()
-    for row, answer in rejected.items():
-        ids[row] = table.intern(answer)
+    ids[(ids == 0) & ~is_accepted] = table.intern(_WITHOUT_REASON)
+    for name in answers.rejections.keys() - answers.accepted:
+        row = row_of.get(name)
+        if row is not None and ids[row] != first_failures.DEAD:
+            # Also if a plugin rejected the node: the original overwrites the reason.
+            ids[row] = table.intern(answers.rejections[name])
     return first_failures.FirstFailures(ids, table)
-
-
-def _find_rejected_rows(
-    answers: extender_answers.ExtenderAnswers,
-    accepted: frozenset[str],
-    failures: first_failures.FirstFailures,
-    snap: snapshot.Snapshot,
-) -> dict[int, status.Status]:
-    """Return the rejections by row; a text replaces the reason of a plugin, as in the original."""
-    names = snap.nodes.names
-    rejected = {
-        row: _WITHOUT_REASON
-        for row in failures.get_feasible_rows().tolist()
-        if names[row] not in accepted
-    }
-    for name, answer in answers.rejections.items():
-        row = snap.nodes.row_of.get(name)
-        if row is not None and snap.is_alive[row] and name not in accepted:
-            rejected[row] = answer
-    return rejected
 
 
 def find_error(
