@@ -8,7 +8,6 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 
-from policysched import server_urls
 from policysched.cluster import snapshot
 from policysched.cluster.objects import objects
 from policysched.cluster.pods import pod_shape
@@ -50,8 +49,8 @@ class Extender:
 
     @property
     def name(self) -> str:
-        """The URL, which names the extender in messages."""
-        return server_urls.hide_credentials(self.settings.url_prefix)
+        """Its name in messages."""
+        return self.settings.name
 
     def is_interested(self, pod: pod_shape.PodInfo) -> bool:
         """Return whether the pod requests a resource that the extender manages."""
