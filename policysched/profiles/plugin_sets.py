@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from policysched import spelling
 from policysched.framework import handles, interface
-from policysched.plugins import defaults, registry
+from policysched.plugins import defaults, names, registry
 
 EXTENSION_POINTS = {
     "pre_enqueue": "PreEnqueue",
@@ -52,6 +52,8 @@ class PluginLayer:
         disable_all_scores: disable all built-in scores, except those to which `settings` gives a
             weight.
         builtin_weight: factor for the weights of all built-in scores.
+        ignored_resources: extended resources that replace `ignoredResources` of NodeResourcesFit;
+            without any, the argument does not change.
     """
 
     where: str
@@ -60,6 +62,7 @@ class PluginLayer:
     disabled_scores: tuple[str, ...] = ()
     disable_all_scores: bool = False
     builtin_weight: int = 1
+    ignored_resources: tuple[str, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -139,6 +142,9 @@ def _apply_layer(layer: PluginLayer, choices: dict[str, _EffectivePluginSettings
     # This follows the settings, because the factor also applies to weights that they set.
     for name in defaults.DEFAULT_WEIGHTS:
         choices[name].weight *= layer.builtin_weight
+    if layer.ignored_resources:
+        fit = choices[names.NODE_RESOURCES_FIT]
+        fit.args = {**(fit.args or {}), "ignoredResources": list(layer.ignored_resources)}
 
 
 def _find_unknown_plugin_faults(

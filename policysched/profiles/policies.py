@@ -13,6 +13,7 @@ from policysched import errors, spelling
 from policysched.cluster import elapsed_time, metric_needs, snapshot
 from policysched.cluster.pods import shape_projection
 from policysched.config import config
+from policysched.extenders import settings as extender_settings
 from policysched.framework import handles, preemptions, profile, runtime, shadow
 from policysched.inputs import policy_sources
 from policysched.plugins import registry
@@ -138,7 +139,7 @@ def load_policy_set(
     if scheduler_name or not configuration.profiles:
         name = scheduler_name or profile_choice.DEFAULT_SCHEDULER_NAME
         implied = [ProfileSpec(name)]
-    specs = _add_configured_plugins(implied, configuration)
+    specs = _apply_configuration(implied, configuration)
     return PolicySet(None, tuple(specs), registry.create_installed_registry())
 
 
@@ -175,7 +176,7 @@ def make_policy_set_from_texts(
         raise PolicyError(result)
     implied_name = scheduler_name or profile_choice.DEFAULT_SCHEDULER_NAME
     own = make_profile_specs(result.program, implied_name)
-    specs = _add_configured_plugins(own, configuration or config.Config())
+    specs = _apply_configuration(own, configuration or config.Config())
     if scheduler_name is not None and all(spec.name != scheduler_name for spec in specs):
         declared = spelling.join_alternatives(f"`{spec.name}`" for spec in specs)
         problem = f"there is no profile `{scheduler_name}`"
@@ -208,6 +209,27 @@ def _make_profile_spec(number: int, each: checked.CheckedProfile, implied_name: 
         builtin_weight=each.builtin_weight,
     )
     return ProfileSpec(each.name or implied_name, number, (layer,))
+
+
+def _apply_configuration(
+    specs: Iterable[ProfileSpec], configuration: config.Config
+) -> list[ProfileSpec]:
+    """Return the profiles of policies and of the configuration, with all its changes."""
+    configured = _add_configured_plugins(specs, configuration)
+    ignored = extender_settings.list_ignored_resources(configuration.extenders)
+    if not ignored:
+        return configured
+    return [_ignore_resources(spec, ignored) for spec in configured]
+
+
+def _ignore_resources(spec: ProfileSpec, ignored: tuple[str, ...]) -> ProfileSpec:
+    """Return a profile whose last layer makes NodeResourcesFit ignore only these resources.
+
+    Like kube-scheduler, replace the argument of the profile.
+    """
+    last = spec.layers[-1] if spec.layers else plugin_sets.PluginLayer("default")
+    layer = dataclasses.replace(last, ignored_resources=ignored)
+    return dataclasses.replace(spec, layers=(*spec.layers[:-1], layer))
 
 
 def _add_configured_plugins(

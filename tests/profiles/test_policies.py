@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import datetime
+import json
 import pathlib
 
 import pytest
@@ -8,10 +9,15 @@ import pytest
 from policysched import errors
 from policysched.cluster.pods import pod_shape
 from policysched.config import config
+from policysched.extenders import settings as extender_settings
 from policysched.framework import handles
+from policysched.inputs import cluster_file
 from policysched.lang import source
+from policysched.offline import sessions
 from policysched.plugins import defaults
 from policysched.profiles import plugin_sets, policies, profile_members
+from tests import builders
+from tests.cli import clusters
 
 
 class NoBinder:
@@ -138,6 +144,72 @@ def test_profiles_of_a_configuration_replace_the_implied_one() -> None:
         assert (
             list(policies.require_profiles(policies.make_profiles(found, HANDLE)).by_name) == names
         )
+
+
+def _ignoring(name: str, resource: str) -> config.ProfileConfig:
+    """Return a profile of a configuration whose NodeResourcesFit ignores a resource."""
+    plugin = config.PluginConfig("NodeResourcesFit", None, {"ignoredResources": [resource]})
+    return config.ProfileConfig(name, (plugin,))
+
+
+def _pod_requesting(resource: str, profile: str) -> clusters.Object:
+    container = {"name": "c", "image": "i", "resources": {"requests": {resource: "1"}}}
+    name = f"{profile}-{resource.partition('.')[0]}"
+    return clusters.pod(name, containers=[container], schedulerName=profile)
+
+
+_IGNORING_IN_TEXT = (
+    'profile a { plugin NodeResourcesFit args { ignoredResources: ["old.com/x"] } }\n'
+    "profile c { disable scores NodeResourcesFit }"
+)
+
+
+@pytest.mark.parametrize(
+    "text, profiles, names",
+    [
+        pytest.param("", (), ["policysched"], id="no-profile"),
+        pytest.param("", (_ignoring("b", "old.com/x"),), ["b"], id="of-the-configuration"),
+        pytest.param(_IGNORING_IN_TEXT, (), ["a", "c"], id="of-the-text"),
+        pytest.param(
+            _IGNORING_IN_TEXT,
+            (_ignoring("a", "older.com/x"), _ignoring("b", "old.com/x")),
+            ["a", "c", "b"],
+            id="of-both",
+        ),
+    ],
+)
+def test_every_profile_ignores_the_resources_that_extenders_take_over(
+    text: str, profiles: tuple[config.ProfileConfig, ...], names: list[str]
+) -> None:
+    """They replace the argument of the profile; a pod that requests one fits on any node."""
+    managed = (
+        extender_settings.ManagedResource("new.com/x", ignored_by_scheduler=True),
+        extender_settings.ManagedResource("kept.com/x"),
+    )
+    extenders = (extender_settings.ExtenderSettings("http://h", managed_resources=managed),)
+    configuration = config.Config(profiles=profiles, extenders=extenders)
+    if text:
+        sources = [source.SourceText("p.policy", f"version 1\n{text}")]
+        policy_set = policies.make_policy_set_from_texts(sources, {}, None, configuration)
+    else:
+        policy_set = policies.load_policy_set((), {}, None, configuration)
+    resources = ("new.com/x", "old.com/x", "kept.com/x")
+    pods = [_pod_requesting(resource, name) for name in names for resource in resources]
+    listed = json.dumps(clusters.list_of(clusters.node("n"), *pods)).encode()
+    found = cluster_file.parse_cluster(listed, "cluster")
+    decider = sessions.DeciderFactory(policy_set, builders.EPOCH).make_decider(found, "cluster")
+    placed = [each.pod for each in decider.simulate_placements() if each.node is not None]
+    assert sorted(placed) == sorted(f"prod/{name}-new" for name in names)
+
+
+def test_without_ignored_resources_extenders_change_no_profile() -> None:
+    """As in kube-scheduler."""
+    managed = (extender_settings.ManagedResource("kept.com/x"),)
+    extenders = (extender_settings.ExtenderSettings("http://h", managed_resources=managed),)
+    profiles = (_ignoring("a", "old.com/x"),)
+    with_extenders = config.Config(profiles=profiles, extenders=extenders)
+    without = policies.load_policy_set((), {}, None, config.Config(profiles=profiles))
+    assert policies.load_policy_set((), {}, None, with_extenders).specs == without.specs
 
 
 def test_a_name_that_no_declared_profile_has_is_refused() -> None:
