@@ -333,7 +333,7 @@ async def _schedule_while_leading(
 def _hide_secrets(joined: context.ProcessComponents) -> None:
     logs.SECRETS.add_secret_source(
         known_secrets.make_process_secret_source(
-            joined.connection.credentials, joined.config.prometheus
+            joined.connection.credentials, joined.config.prometheus, joined.config.extenders
         )
     )
 

@@ -163,6 +163,7 @@ class Config(msgspec.Struct, frozen=True, rename="camel"):
     policies: PoliciesConfig = PoliciesConfig()
     params: dict[str, str | int | float] = {}
     profiles: tuple[ProfileConfig, ...] = ()
+    extenders: tuple[extender_settings.ExtenderSettings, ...] = ()
     pod_initial_backoff_seconds: float = 1.0
     pod_max_backoff_seconds: float = 10.0
     pod_max_in_unschedulable_pods_seconds: float = 300.0
@@ -174,5 +175,4 @@ class Config(msgspec.Struct, frozen=True, rename="camel"):
     decisions: DecisionsConfig = DecisionsConfig()
     logging: LoggingConfig = LoggingConfig()
     tracing: TracingConfig = TracingConfig()
-    extenders: tuple[extender_settings.ExtenderSettings, ...] = ()
     features: FeatureGates = FeatureGates()

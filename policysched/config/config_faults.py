@@ -9,7 +9,14 @@ from typing import Any, TypeAlias
 import msgspec
 
 from policysched import control_characters, errors, server_urls
-from policysched.config import addresses, config, config_plugins, config_schema, election_faults
+from policysched.config import (
+    addresses,
+    config,
+    config_plugins,
+    config_schema,
+    election_faults,
+    extender_faults,
+)
 from policysched.inputs import plain_yaml
 from policysched.promapi import settings
 
@@ -83,6 +90,10 @@ def _find_profile_faults(given: config.Config) -> _Problems:
             yield path, f"the profile `{name}` appears twice"
         names.add(name)
     yield from config_plugins.find_plugin_problems(given.profiles)
+
+
+def _find_extender_faults(given: config.Config) -> _Problems:
+    return extender_faults.find_extender_problems(given.extenders)
 
 
 def _find_backoff_faults(given: config.Config) -> _Problems:
@@ -161,6 +172,7 @@ def _find_tracing_faults(given: config.Config) -> _Problems:
 
 _CHECKS: Mapping[tuple[str, ...], Callable[[config.Config], _Problems]] = {
     ("profiles",): _find_profile_faults,
+    ("extenders",): _find_extender_faults,
     ("podInitialBackoffSeconds", "podMaxBackoffSeconds"): _find_backoff_faults,
     ("prometheus",): _find_prometheus_faults,
     ("leaderElection",): _find_election_faults,

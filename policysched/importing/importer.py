@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Sequence
 
 from policysched import errors
+from policysched.config import config_printing
 from policysched.importing import source_detection, tas_policy
 from policysched.importing.facts import config_fields
 from policysched.importing.kube_scheduler import command_line, kube_scheduler_config, legacy_policy
@@ -163,9 +164,19 @@ def _render_import_result(
     config = config_fields.format_configuration_yaml(made.config) if made.config else None
     policy = policy_text.render_policy_text(header, items)
     text = policy_text.render_policy_text(
-        header, items, _format_policy_footer(config, made.run_options)
+        header, items, _format_policy_footer(_format_shown_configuration(made), made.run_options)
     )
     return ImportResult(policy, text, config, made.run_options, found)
+
+
+def _format_shown_configuration(made: import_draft.ImportDraft) -> str | None:
+    """Return the configuration without secrets, which the comments of a policy must not contain."""
+    if not made.config:
+        return None
+    fields_shown = dict(made.config)
+    if "extenders" in fields_shown:
+        fields_shown["extenders"] = config_printing.hide_extender_secrets(made.config["extenders"])
+    return config_fields.format_configuration_yaml(fields_shown)
 
 
 def _format_policy_footer(config: str | None, run_options: dict[str, str]) -> list[str]:

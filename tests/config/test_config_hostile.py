@@ -25,6 +25,16 @@ WHOLE: dict[str, Any] = config_reading.HEAD | {
             "disabledScores": ["TaintToleration"],
         }
     ],
+    "extenders": [
+        {
+            "urlPrefix": "http://me:password@h",
+            "prioritizeVerb": "p",
+            "weight": 2,
+            "tlsConfig": {"certFile": "c", "keyData": "YQ=="},
+            "httpTimeout": "2s",
+            "managedResources": [{"name": "a/b", "ignoredByScheduler": True}],
+        }
+    ],
     "podInitialBackoffSeconds": 1,
     "parallelBinds": 3,
     "prometheus": {

@@ -220,7 +220,6 @@ def test_the_classic_example_decides_as_its_predicates_and_priorities_say(
                     {"name": "NodeAffinityPriority", "weight": 1},
                     {"name": "Nonsense", "weight": 1},
                 ],
-                "extenders": [{"urlPrefix": "http://x", "filterVerb": "f", "weight": 1}],
                 "more": 1,
             },
             [
@@ -247,7 +246,6 @@ def test_the_classic_example_decides_as_its_predicates_and_priorities_say(
                 "1: `ImageLocalityPriority` has the weight 0, which kube-scheduler refuses",
                 "1: the priority `Nonsense` is not known",
                 "1: `NodeAffinity` only scores here; policysched's filters too",
-                "1: the extender `http://x` (filter) cannot be called",
                 "1: `more` is not known",
             ],
             id="what-cannot-be-said",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from typing import TYPE_CHECKING
 
 from policysched import errors
@@ -14,14 +15,17 @@ if TYPE_CHECKING:
 
 
 def read_checked_configuration(path: str) -> config.Config:
-    """Return the configuration in a file.
+    """Return the configuration in a file, after writing its warnings to stderr.
 
     Raises:
         ConfigurationError: the configuration has faults; all of them are reported.
     """
-    from policysched.config import config_reading  # noqa: PLC0415 - not needed for `--help`
+    from policysched.config import config_reading, extender_faults  # noqa: PLC0415 - not needed for `--help`
 
-    return config_reading.read_config(path)
+    configuration = config_reading.read_config(path)
+    for warning in extender_faults.find_extender_warnings(configuration.extenders):
+        output.write_report(f"{path}: warning: {warning}", sys.stderr)
+    return configuration
 
 
 def get_configured_params(configuration: config.Config) -> dict[str, str]:

@@ -28,7 +28,7 @@ def import_kube_scheduler_config(
         InputError: the version is not in `plugin_facts.VERSIONS`, or a field has the wrong type.
     """
     version = _parse_config_version(given)
-    ignored = extenders.report_extenders(given, made.report)
+    ignored = extenders.import_extenders(given, made)
     percentage = given.read_integer("percentageOfNodesToScore")
     _note_percentage_of_nodes(given, percentage)
     profiles = given.read_objects("profiles")
@@ -60,7 +60,10 @@ def _parse_config_version(given: fields.StrictFields) -> str:
 
 
 def _import_profile(
-    profile: fields.StrictFields, version: str, ignored: list[str], made: import_draft.ImportDraft
+    profile: fields.StrictFields,
+    version: str,
+    ignored: tuple[str, ...],
+    made: import_draft.ImportDraft,
 ) -> None:
     name = profile.read_text("schedulerName", DEFAULT_NAME)
     _note_percentage_of_nodes(profile, profile.read_integer("percentageOfNodesToScore"))
@@ -72,7 +75,7 @@ def _import_profile(
 def _import_plugins(
     plan: profile_plan.ProfileDraft,
     profile: fields.StrictFields | None,
-    ignored: list[str],
+    ignored: tuple[str, ...],
     made: import_draft.ImportDraft,
 ) -> None:
     """Apply `plugins` and `pluginConfig` of a profile to the plan."""
@@ -92,7 +95,7 @@ def _import_plugins(
     _add_out_of_tree_plugins(plan, points, args, made)
     _report_removed_plugins(points, made)
     if ignored:
-        plan.ignore_resources(ignored, "resources of extenders")
+        plan.replace_ignored_resources(ignored, "resources of extenders")
 
 
 def _set_plugin_settings(

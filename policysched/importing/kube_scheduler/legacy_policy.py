@@ -59,9 +59,9 @@ def import_legacy_policy(
         affinity.args = {"hardPodAffinityWeight": hard_weight}
         affinity.args_at = given.locate_field("hardPodAffinitySymmetricWeight")
         affinity.comment = affinity.args_at.origin_comment
-    ignored = extenders.report_extenders(given, made.report)
+    ignored = extenders.import_extenders(given, made, is_legacy=True)
     if ignored:
-        plan.ignore_resources(ignored, "resources of extenders")
+        plan.replace_ignored_resources(ignored, "resources of extenders")
     if given.read_boolean("alwaysCheckAllPredicates", default=False):
         at = given.locate_field("alwaysCheckAllPredicates")
         made.report.note(at, "`alwaysCheckAllPredicates` changes nothing", _ALWAYS_ALL)

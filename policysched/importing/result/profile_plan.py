@@ -80,11 +80,18 @@ class ProfileDraft:
         self.choices = {name: DraftPluginSettings(weights[name]) for name in plugin_facts.POINTS}
 
     def ignore_resources(self, names: Iterable[str], comment: str) -> None:
-        """Make NodeResourcesFit ignore resources that pods request but no node has."""
+        """Make NodeResourcesFit also ignore resources that pods request but no node has."""
+        known = (self.choices["NodeResourcesFit"].args or {}).get("ignoredResources", [])
+        self.replace_ignored_resources(dict.fromkeys([*known, *names]), comment)
+
+    def replace_ignored_resources(self, names: Iterable[str], comment: str) -> None:
+        """Make NodeResourcesFit ignore only these resources.
+
+        `run` does so too if its configuration has extenders; the argument is for commands that read
+        only the policies, such as `simulate`.
+        """
         fit = self.choices["NodeResourcesFit"]
-        args = dict(fit.args or {})
-        args["ignoredResources"] = list(dict.fromkeys([*args.get("ignoredResources", []), *names]))
-        fit.args = args
+        fit.args = {**(fit.args or {}), "ignoredResources": list(names)}
         fit.comment = (f"{fit.comment}; " if fit.comment else "") + comment
 
     def make_policy_and_profile(
