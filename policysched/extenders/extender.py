@@ -9,9 +9,8 @@ import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 
 from policysched.cluster import snapshot
-from policysched.cluster.objects import objects
 from policysched.cluster.pods import pod_shape
-from policysched.extenders import calls, replies, requests, settings
+from policysched.extenders import calls, interest, replies, requests, settings
 from policysched.framework import extender_answers, status
 
 _POINTS_PER_SCORE = 10
@@ -45,7 +44,7 @@ class Extender:
         self.settings = configured
         self._caller = caller
         self._encoder = requests.RequestEncoder(texts, sends_names=configured.node_cache_capable)
-        self._resources = frozenset(each.name for each in configured.managed_resources)
+        self._resources = interest.collect_managed_resources(configured)
 
     @property
     def name(self) -> str:
@@ -54,15 +53,7 @@ class Extender:
 
     def is_interested(self, pod: pod_shape.PodInfo) -> bool:
         """Return whether the pod requests a resource that the extender manages."""
-        if not self._resources:
-            return True
-        spec = pod.pod.spec
-        containers = (*spec.containers, *spec.init_containers)
-        return any(map(self._is_managed, containers))
-
-    def _is_managed(self, container: objects.Container) -> bool:
-        resources = container.resources
-        return not self._resources.isdisjoint((*resources.requests, *resources.limits))
+        return interest.is_interested(self._resources, pod.pod)
 
     async def filter_nodes(self, pod: pod_shape.PodInfo, names: Sequence[str]) -> FilteredNodes:
         """Ask which of some nodes the extender accepts.

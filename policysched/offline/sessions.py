@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING, Any
 from policysched import clock as clocks
 from policysched import process
 from policysched.cluster.pods import pod_shape
+from policysched.extenders import interest, settings
 from policysched.framework import explanation, handles, runtime
 from policysched.inputs import cluster_file, metrics_file, object_lists
 from policysched.offline import allocations, offline_cluster, pod_report, simulating
 from policysched.profiles import named_profile, policies, profile_choice
 
 if TYPE_CHECKING:
+    from policysched.config import config
     from policysched.inputs import live_cluster
 
 
@@ -32,6 +34,7 @@ class OfflineInputs:
         metrics: the path of a metrics file; see `metrics_file`.
         now: the time of all decisions.
         scheduler_name: the profile that serves all pods; None to use the profile of each pod.
+        configuration: of `run`: its profiles, plugins and extenders count; None without one.
     """
 
     cluster: str | live_cluster.LiveClusterReference
@@ -40,6 +43,7 @@ class OfflineInputs:
     params: Mapping[str, str] = dataclasses.field(default_factory=dict)
     metrics: str | None = None
     scheduler_name: str | None = None
+    configuration: config.Config | None = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -52,6 +56,7 @@ class DeciderFactory:
         samples: the samples of metrics, keyed by metric.
         scheduler_name: the profile that serves all pods; None to use the profile of each pod.
         leaves_out: returns whether pods with a schedulerName are left to another scheduler.
+        extenders: the HTTP extenders that `run` would ask; no decider asks them.
     """
 
     policies: policies.PolicySet
@@ -59,6 +64,7 @@ class DeciderFactory:
     samples: metrics_file.Samples = dataclasses.field(default_factory=dict)
     scheduler_name: str | None = None
     leaves_out: Callable[[str], bool] = lambda _: False
+    extenders: tuple[settings.ExtenderSettings, ...] = ()
 
     def make_decider(
         self,
@@ -98,7 +104,8 @@ class DeciderFactory:
         for info in cluster.pending:
             if not choice.would_be_queued(info):
                 cache.nominated.remove_nomination(info.uid)
-        return PodDecider(cluster, choice, profiles.shadows, self.policies, profiles, handle)
+        shadows, extenders = profiles.shadows, self.extenders
+        return PodDecider(cluster, choice, shadows, self.policies, profiles, handle, extenders)
 
 
 class OfflineDeciderSource:
@@ -127,6 +134,7 @@ class OfflineDeciderSource:
             inputs.policies,
             inputs.params,
             inputs.scheduler_name,
+            inputs.configuration,
             now=inputs.now,
             judge=named_profile.make_other_profile_finding_dropper(inputs.scheduler_name),
         )
@@ -136,7 +144,11 @@ class OfflineDeciderSource:
             declared = policy_set.all_metrics
             self.metrics = metrics_file.read_metrics_file(inputs.metrics, declared, inputs.now)
             samples = self.metrics.samples
-        self.factory = DeciderFactory(policy_set, inputs.now, samples, inputs.scheduler_name)
+        configured = inputs.configuration
+        extenders = configured.extenders if configured is not None else ()
+        self.factory = DeciderFactory(
+            policy_set, inputs.now, samples, inputs.scheduler_name, extenders=extenders
+        )
         with process.pause_garbage_collection():
             self.clusters = clusters or _read_clusters(inputs.cluster)
         self.is_lines = self.clusters.is_lines
@@ -181,6 +193,7 @@ class PodDecider:
         policy_set: the source of the profiles.
         profiles: the profiles that make decisions about its pods.
         handle: the handle that their plugins received.
+        extenders: the HTTP extenders that `run` would ask.
     """
 
     cluster: offline_cluster.OfflineCluster
@@ -189,6 +202,7 @@ class PodDecider:
     policy_set: policies.PolicySet
     profiles: policies.Profiles
     handle: handles.Handle
+    extenders: tuple[settings.ExtenderSettings, ...] = ()
 
     def explain_pending_pods(
         self, evidence_of: Collection[str] | None = ()
@@ -215,6 +229,11 @@ class PodDecider:
         """Yield the placement of each pending pod in queue order."""
         return simulating.simulate_placements(self.cluster, self.choice, self.shadows)
 
+    def count_pods_by_extender(self) -> dict[settings.ExtenderSettings, int]:
+        """Return the extenders that `run` would ask, with the number of pending pods."""
+        pods = [info.pod for info in self.cluster.pending]
+        return interest.count_pods_by_extender(self.extenders, pods)
+
     def list_allocations(self) -> list[allocations.ResourceAllocation]:
         """Return the current requests for each resource, and its capacity."""
         return allocations.list_allocations(self.cluster.cache)
@@ -239,6 +258,8 @@ class PodDecider:
         """Return the report about a pod from an explanation that `framework` made."""
         candidates = self.shadows.get(framework.profile.scheduler_name, ())
         snap = self.cluster.cache.snapshot()
-        return pod_report.make_report_from_explanation(
+        report = pod_report.make_report_from_explanation(
             framework, found, snap, candidates, evidence_of
         )
+        extenders = interest.describe_interest(self.extenders, found.pod.pod)
+        return report | ({"extenders": extenders} if extenders else {})

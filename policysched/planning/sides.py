@@ -8,6 +8,7 @@ import pathlib
 from collections.abc import Mapping, Sequence
 
 from policysched import errors, spelling
+from policysched.config import config
 from policysched.inputs import object_lists, policy_sources
 from policysched.lang import source
 from policysched.lang.checking import checker
@@ -63,12 +64,14 @@ class PlanSide:
         policies: the checked policies.
         texts: the source texts of the policies.
         params: the values of params from options.
+        configuration: of `run`, whose profiles and plugins count; None without one.
     """
 
     name: str
     policies: policies.PolicySet
     texts: Sequence[source.SourceText] = ()
     params: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    configuration: config.Config | None = None
 
     def locate_span(self, span: source.Span) -> str | None:
         """Return `file:line:column` of a span, also in manifests; None if it is in another text."""
@@ -130,6 +133,7 @@ def read_plan_sides(
     shared_params: Mapping[str, str],
     scheduler_name: str | None,
     now: datetime.datetime,
+    configuration: config.Config | None = None,
 ) -> tuple[PlanSide, PlanSide]:
     """Read the policies of both sides; see `make_plan_sides`.
 
@@ -147,7 +151,7 @@ def read_plan_sides(
         )
         for named, other in ((old, new), (new, old))
     )
-    return make_plan_sides(before, after, shared_params, scheduler_name, now)
+    return make_plan_sides(before, after, shared_params, scheduler_name, now, configuration)
 
 
 def make_plan_sides(
@@ -156,6 +160,7 @@ def make_plan_sides(
     shared_params: Mapping[str, str],
     scheduler_name: str | None,
     now: datetime.datetime,
+    configuration: config.Config | None = None,
 ) -> tuple[PlanSide, PlanSide]:
     """Check the policies of both sides; each side gets the `shared_params` that it declares.
 
@@ -177,7 +182,8 @@ def make_plan_sides(
     made = []
     for side, names in zip((old, new), declared, strict=True):
         params = {name: text for name, text in shared_params.items() if name in names}
-        made.append(_make_side(side, params | dict(side.params), scheduler_name, now))
+        params |= side.params
+        made.append(_make_side(side, params, scheduler_name, now, configuration))
     before, after = made
     apart = metric_keys.separate_metric_keys(before.policies, after.policies)
     return dataclasses.replace(before, policies=apart), after
@@ -188,16 +194,17 @@ def _make_side(
     params: Mapping[str, str],
     scheduler_name: str | None,
     now: datetime.datetime,
+    configuration: config.Config | None,
 ) -> PlanSide:
     judge = named_profile.make_other_profile_finding_dropper(scheduler_name)
     try:
         found = policies.make_policy_set_from_texts(
-            side.texts, params, scheduler_name, now=now, judge=judge
+            side.texts, params, scheduler_name, configuration, now=now, judge=judge
         )
     except errors.ConfigurationError as error:
         problem = f"{error.problem} in the policies of {side.where}"
         raise errors.ConfigurationError(error.where, problem, help=error.help) from error
-    return PlanSide(side.name, found, side.texts, params)
+    return PlanSide(side.name, found, side.texts, params, configuration)
 
 
 def _list_declared_params(sources: Sequence[source.SourceText]) -> frozenset[str]:

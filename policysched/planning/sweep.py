@@ -124,7 +124,11 @@ class SweepSimulation:
         policy_set = side.policies
         if params:
             policy_set = policies.make_policy_set_from_texts(
-                side.texts, {**side.params, **params}, basis.scheduler_name, now=basis.now
+                side.texts,
+                {**side.params, **params},
+                basis.scheduler_name,
+                side.configuration,
+                now=basis.now,
             )
         return sweep_axes.set_rule_weights(policy_set, weights)
 

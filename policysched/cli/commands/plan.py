@@ -127,6 +127,11 @@ def _add_cluster_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--metrics", metavar="FILE", help="values of metrics, as for `simulate`")
     offline_options.add_now_option(group)
     group.add_argument("--scheduler-name", metavar="N", help="use this profile for all pods")
+    group.add_argument(
+        "--config",
+        metavar="FILE",
+        help="configuration of `run`: its profiles, plugins and extenders count on both sides",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -142,6 +147,7 @@ def run(args: argparse.Namespace) -> int:
     offline_options.warn_about_unknown_names(
         metrics, "node", [each.name for each in dump.cluster.nodes]
     )
+    _print_extenders_note(basis, dump)
     clusters = [each.metadata.name for each in dump.plane.clusters]
     offline_options.warn_about_unknown_names(metrics, "cluster", clusters)
     if varied:
@@ -159,6 +165,15 @@ def run(args: argparse.Namespace) -> int:
     return errors.EXIT_FINDINGS if is_grave else errors.EXIT_OK
 
 
+def _print_extenders_note(basis: two_sided_cluster.PlanInputs, dump: dump_file.ObjectDump) -> None:
+    from policysched.extenders import interest  # noqa: PLC0415 - not needed for `--help`
+
+    configuration = basis.new.configuration
+    if configuration is not None and configuration.extenders:
+        counts = interest.count_pods_by_extender(configuration.extenders, dump.cluster.pods)
+        offline_options.print_extenders_note(counts)
+
+
 _PHASES = ("running", "pending")
 
 
@@ -174,7 +189,7 @@ def _read_plan_inputs(
 
     from policysched.planning import plan_making, sides, two_sided_cluster  # noqa: PLC0415 - as above
 
-    offline_options.refuse_empty_options(args, "metrics", "scheduler_name")
+    offline_options.refuse_empty_options(args, "metrics", "scheduler_name", "config")
     for dest, option in (("old", "from"), ("new", "to")):
         if not getattr(args, dest):
             raise errors.UsageError(
@@ -189,6 +204,7 @@ def _read_plan_inputs(
         offline_options.parse_param_values(args.params),
         args.scheduler_name,
         now,
+        None if args.config is None else offline_options.read_configuration(args.config),
     )
     basis = two_sided_cluster.PlanInputs(old, new, now, scheduler_name=args.scheduler_name)
     metrics = None

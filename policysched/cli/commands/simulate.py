@@ -62,6 +62,7 @@ def run(args: argparse.Namespace) -> int:
         else:
             output.write_report(_format_placements(placements, deciding))
         offline_options.print_unserved_pods_note(decider)
+        offline_options.print_extenders_note(decider.count_pods_by_extender())
     return errors.EXIT_OK
 
 
@@ -93,7 +94,17 @@ class _SimulationProvenance:
             "files": self.files,
             "policies": self.decider.choice.policies,
             "policyHash": self.decider.policy_set.content_hash,
+            **self._list_extenders(),
         }
+
+    def _list_extenders(self) -> dict[str, object]:
+        """Return the extenders that `run` would ask; without any, nothing."""
+        counts = self.decider.count_pods_by_extender()
+        listed = [
+            {"url": each.name, "verbs": list(each.verbs), "pods": pods}
+            for each, pods in counts.items()
+        ]
+        return {"extenders": listed} if listed else {}
 
     def format_text(self) -> str:
         """Format the provenance on one line."""

@@ -16,8 +16,10 @@ from policysched.cli.render import output, progress
 
 if TYPE_CHECKING:
     import random
-    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
+    from policysched.config import config
+    from policysched.extenders import settings
     from policysched.inputs import metrics_file
     from policysched.offline import sessions
 
@@ -63,6 +65,12 @@ def add_offline_options(
     add_now_option(group, default)
     group.add_argument(
         "--scheduler-name", metavar="N", help="use this profile for all pods", default=default
+    )
+    group.add_argument(
+        "--config",
+        metavar="FILE",
+        help="configuration of `run`: its profiles, plugins, params and extenders count",
+        default=default,
     )
     output.add_output_option(parser, is_again=is_again)
 
@@ -125,7 +133,7 @@ def read_offline_inputs(args: argparse.Namespace) -> sessions.OfflineInputs:
         raise errors.UsageError(
             "--cluster is missing: a file, or `-` for stdin; --live reads a running cluster"
         )
-    refuse_empty_options(args, "metrics", "scheduler_name")
+    refuse_empty_options(args, "metrics", "scheduler_name", "config")
     if args.cluster == "-" and "-" in (args.policies or ()):
         raise errors.UsageError(
             "both the cluster and the policies are `-`; name a file for one of them"
@@ -139,7 +147,28 @@ def read_offline_inputs(args: argparse.Namespace) -> sessions.OfflineInputs:
         metrics=args.metrics,
         now=args.now or clocks.SystemClock().now(),
         scheduler_name=args.scheduler_name,
+        configuration=None if args.config is None else read_configuration(args.config),
     )
+
+
+def read_configuration(path: str) -> config.Config:
+    """Return the configuration in a file.
+
+    Raises:
+        InputError: the file cannot be read or is invalid.
+    """
+    from policysched.config import config_reading  # noqa: PLC0415 - most runs have none
+
+    return config_reading.read_effective_config(path, ())
+
+
+def print_extenders_note(counts: Mapping[settings.ExtenderSettings, int]) -> None:
+    """Print a note about HTTP extenders that `run` would ask about pods; no command asks them."""
+    for extender, count in counts.items():
+        output.print_note_to_stderr(
+            f"`run` would ask the extender {extender.name} ({', '.join(extender.verbs)}) about "
+            f"{output.format_count(count, 'pod')}; the decisions here are made without it"
+        )
 
 
 def refuse_empty_options(args: argparse.Namespace, *names: str) -> None:

@@ -35,6 +35,7 @@ def format_pod_explanation(report: Report, *, all_nodes: bool = False) -> str:
     parts = [explain_text.format_feasible_count(report)]
     parts += _format_current_node(report)
     parts += explain_text.format_scheduling_gate(report)
+    parts += explain_text.format_extenders(report)
     if report["message"]:
         parts.append(_INDENT + report["message"])
     parts += explain_text.format_changing_times(report)

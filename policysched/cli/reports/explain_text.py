@@ -24,6 +24,7 @@ def format_pod_report(report: Report) -> str:
     nodes: Mapping[str, Any] = report["nodes"]
     parts = [format_feasible_count(report)]
     parts += format_scheduling_gate(report)
+    parts += format_extenders(report)
     if report["message"]:
         parts.append(_INDENT + report["message"])
     rejected = {name: verdict for name, verdict in nodes.items() if not verdict["ok"]}
@@ -39,6 +40,14 @@ def format_pod_report(report: Report) -> str:
     parts += explain_metrics_text.format_metric_table(report)
     parts += format_shadow_policies(report)
     return "\n".join(parts)
+
+
+def format_extenders(report: Report) -> list[str]:
+    """Format a line for each HTTP extender that `run` would ask about the pod."""
+    return [
+        f"{_INDENT}`run` would also ask the extender {each['url']} ({', '.join(each['verbs'])})"
+        for each in report.get("extenders", ())
+    ]
 
 
 def format_feasible_count(report: Report) -> str:
