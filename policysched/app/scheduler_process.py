@@ -32,7 +32,7 @@ from policysched.app import (
     writers,
 )
 from policysched.config import config as configs
-from policysched.config import election_config, run_options
+from policysched.config import election_config, extender_faults, run_options
 from policysched.framework.answers import shape_answers
 from policysched.inputs import metrics_source
 from policysched.kube.auth import kubeconfig
@@ -195,6 +195,8 @@ class SchedulerProcess:
     ) -> contextlib.AbstractAsyncContextManager[extenders.ConnectedExtenders | None]:
         """Connect the extenders; a dry run asks none, because they can change the cluster."""
         configured = self._config.extenders
+        for warning in extender_faults.find_extender_warnings(configured):
+            _log.warning("%s", warning)
         if self._options.dry_run and configured:
             _log.warning("a dry run does not ask the %d configured extenders", len(configured))
             configured = ()

@@ -20,9 +20,13 @@ class HttpCaller:
     """Sends requests to one extender; one attempt each, as kube-scheduler does."""
 
     def __init__(
-        self, configured: settings.ExtenderSettings, session: aiohttp.ClientSession
+        self,
+        configured: settings.ExtenderSettings,
+        session: aiohttp.ClientSession,
+        certificate: tls.FollowedCertificate,
     ) -> None:
         """Send requests on `session`, which has the TLS settings and the time limit."""
+        self._certificate = certificate
         self._prefix = configured.url_prefix.rstrip("/")
         certificates = configured.tls_config
         self._server_name = (certificates.server_name if certificates else "") or None
@@ -36,6 +40,7 @@ class HttpCaller:
         """
         url = f"{self._prefix}/{verb}"
         shown = server_urls.hide_credentials(url)
+        self._certificate.load_if_changed()
         try:
             async with self._session.post(
                 url,
@@ -71,10 +76,11 @@ async def open_caller(configured: settings.ExtenderSettings) -> AsyncIterator[Ht
     Raises:
         ConfigurationError: a certificate or key cannot be used.
     """
+    context = tls.make_tls_context(configured)
     async with aiohttp.ClientSession(
-        connector=aiohttp.TCPConnector(ssl=tls.make_tls_context(configured)),
+        connector=aiohttp.TCPConnector(ssl=context),
         timeout=aiohttp.ClientTimeout(total=configured.http_timeout_seconds),
         cookie_jar=aiohttp.DummyCookieJar(),
         trust_env=True,  # proxies, as in Go
     ) as session:
-        yield HttpCaller(configured, session)
+        yield HttpCaller(configured, session, tls.FollowedCertificate(context, configured))

@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import base64
 import binascii
+import logging
 import pathlib
 import ssl
 import tempfile
 
 from policysched import errors
 from policysched.extenders import settings
+
+_log = logging.getLogger(__name__)
 
 _HELP = "each file must be readable and PEM, and the key must belong to the certificate"
 
@@ -42,10 +45,40 @@ def make_tls_context(extender: settings.ExtenderSettings) -> ssl.SSLContext:
     return context
 
 
+class FollowedCertificate:
+    """Loads the client certificate again when one of its files has changed.
+
+    kube-scheduler reads the files for each connection.
+    """
+
+    def __init__(self, context: ssl.SSLContext, extender: settings.ExtenderSettings) -> None:
+        """Follow the files of a certificate that `context` has loaded."""
+        self._context = context
+        self._extender = extender
+        self._changed_ns = self._read_times_ns()
+
+    def load_if_changed(self) -> None:
+        """Load a changed certificate; a certificate that cannot be used leaves the old one."""
+        changed_ns = self._read_times_ns()
+        if changed_ns == self._changed_ns:
+            return
+        self._changed_ns = changed_ns
+        try:
+            load_client_certificate(self._context, self._extender)
+        except errors.ConfigurationError as error:
+            _log.warning("%s; the former certificate is used", error)
+
+    def _read_times_ns(self) -> list[int]:
+        """Return when the files were changed; a file that is absent was never changed."""
+        tls = self._extender.tls_config
+        if tls is None or not tls.has_certificate:
+            return []
+        files = [pathlib.Path(each) for each in (tls.cert_file, tls.key_file) if each]
+        return [file.stat().st_mtime_ns if file.exists() else 0 for file in files]
+
+
 def load_client_certificate(context: ssl.SSLContext, extender: settings.ExtenderSettings) -> None:
     """Load the client certificate, if there is one; new connections use it.
-
-    kube-scheduler reads the files again for each connection, so call this when they changed.
 
     Raises:
         ConfigurationError: the certificate or the key cannot be read or used.

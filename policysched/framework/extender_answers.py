@@ -2,7 +2,7 @@
 
 The cycle is synchronous, and the cluster can change while extenders are asked. So they are asked
 first, about the nodes that pass Filter then. The cycle evaluates all nodes afterwards, and combines
-the results with these answers (docs/decisions/0039-ask-extenders-before-the-cycle.md).
+the results with these answers (docs/decisions/0041-ask-extenders-before-the-cycle.md).
 """
 
 from __future__ import annotations

@@ -189,3 +189,39 @@ def test_what_cannot_be_used_is_one_error(authority: trustme.CA, tmp_path: pathl
             f"extender http://(hidden)@h: {problem} (each file must be readable and PEM, and the "
             "key must belong to the certificate)"
         )
+
+
+def _write_certificate(folder: pathlib.Path, certificate: trustme.LeafCert) -> None:
+    certificate.cert_chain_pems[0].write_to_path(folder / "tls.crt")
+    certificate.private_key_pem.write_to_path(folder / "tls.key")
+
+
+def test_follows_a_changed_client_certificate(
+    authority: trustme.CA, tmp_path: pathlib.Path
+) -> None:
+    """New connections show it; a file that cannot be used leaves the former certificate."""
+    server = _make_server(authority.issue_cert(HOST), clients=authority)
+    _write_certificate(tmp_path, authority.issue_cert("first.example"))
+    extender = settings.ExtenderSettings(
+        "https://h",
+        tls_config=settings.ExtenderTls(
+            ca_data=_encode(authority.cert_pem),
+            server_name=HOST,
+            cert_file=str(tmp_path / "tls.crt"),
+            key_file=str(tmp_path / "tls.key"),
+        ),
+    )
+    client = tls.make_tls_context(extender)
+    followed = tls.FollowedCertificate(client, extender)
+
+    def show() -> object:
+        seen = _shake_hands(client, server)
+        return seen and seen["subjectAltName"]
+
+    _write_certificate(tmp_path, authority.issue_cert("second.example"))
+    assert show() == (("DNS", "first.example"),)
+    followed.load_if_changed()
+    assert show() == (("DNS", "second.example"),)
+    (tmp_path / "tls.crt").write_text("no certificate", encoding="utf-8")
+    followed.load_if_changed()
+    assert show() == (("DNS", "second.example"),)
