@@ -38,7 +38,7 @@ class Extender:
         self,
         configured: settings.ExtenderSettings,
         caller: calls.ExtenderCaller,
-        texts: requests.ObjectTexts,
+        texts: requests.KnownObjects,
     ) -> None:
         """Send requests by `caller`, with the objects in `texts`."""
         self.settings = configured

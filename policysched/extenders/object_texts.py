@@ -73,7 +73,7 @@ class NodeTexts:
 
 
 class ObjectTexts:
-    """The texts of all objects that requests contain (`requests.ObjectTexts`)."""
+    """The texts of all objects that requests contain (`requests.KnownObjects`)."""
 
     def __init__(self, pods: PodTexts, nodes: NodeTexts) -> None:
         """Read `pods` and `nodes`."""

@@ -15,7 +15,7 @@ from policysched.cluster.pods import pod_shape
 from policysched.framework import extender_answers
 
 
-class ObjectTexts(Protocol):
+class KnownObjects(Protocol):
     """The objects of the cluster as JSON, without kind, apiVersion and, for pods, managedFields."""
 
     def get_pod(self, pod: pod_shape.PodInfo) -> bytes:
@@ -72,7 +72,7 @@ class _Binding(msgspec.Struct):
 class RequestEncoder:
     """Encodes the requests to one extender."""
 
-    def __init__(self, objects: ObjectTexts, *, sends_names: bool) -> None:
+    def __init__(self, objects: KnownObjects, *, sends_names: bool) -> None:
         """Encode the texts of `objects`; with `sends_names`, names of nodes and uids of victims."""
         self._objects = objects
         self._sends_names = sends_names

@@ -296,20 +296,6 @@ class PostFilterPlugin(Plugin, Protocol):
         ...
 
 
-class PreemptionPlugin(PostFilterPlugin, Protocol):
-    """Makes room by evicting pods, and lets HTTP extenders choose among the candidates."""
-
-    def find_victims(
-        self,
-        state: cycle_state.CycleState,
-        pod: pod_shape.PodInfo,
-        snap: snapshot.Snapshot,
-        diagnosis: Diagnosis,
-    ) -> extender_answers.VictimsByNode:
-        """Return all candidates; the cycle passes on those that extenders leave in `diagnosis`."""
-        ...
-
-
 class PreScorePlugin(Plugin, Protocol):
     """Looks at the pod once before the feasible nodes are scored."""
 
@@ -490,8 +476,7 @@ class Diagnosis:
     """Why no node was feasible.
 
     Attributes:
-        ids: int16 (N,), index into `statuses`, the first failing plugin of each row,
-            -1 for dead rows.
+        ids: int16 (N,), index into `statuses`: the first failing plugin of each row, -1 if dead.
         statuses: the distinct answers; `statuses[0]` is SUCCESS.
         unschedulable_plugins: names of all plugins that rejected the pod or a node.
         pending_plugins: names of plugins that answered PENDING.

@@ -4,10 +4,25 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable
+from typing import Protocol
 
 from policysched.cluster import snapshot
 from policysched.cluster.pods import pod_shape
-from policysched.framework import asking, cycle_state, interface, status
+from policysched.framework import asking, cycle_state, extender_answers, interface, status
+
+
+class PreemptionPlugin(interface.PostFilterPlugin, Protocol):
+    """Makes room by evicting pods, and lets HTTP extenders choose among the candidates."""
+
+    def find_victims(
+        self,
+        state: cycle_state.CycleState,
+        pod: pod_shape.PodInfo,
+        snap: snapshot.Snapshot,
+        diagnosis: interface.Diagnosis,
+    ) -> extender_answers.VictimsByNode:
+        """Return all candidates; the cycle passes on those that extenders leave in `diagnosis`."""
+        ...
 
 
 def make_room(

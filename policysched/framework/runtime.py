@@ -336,7 +336,7 @@ class Framework:
         diagnosis = self._schedule(cycle).diagnosis
         if diagnosis is not None:
             for _, plugin in self._at("find_victims"):
-                preempting = cast("interface.PreemptionPlugin", plugin)
+                preempting = cast("post_filtering.PreemptionPlugin", plugin)
                 return preempting.find_victims(cycle.state, pod, snap, diagnosis)
         return {}
 

@@ -22,6 +22,7 @@ from policysched.framework import (
     handles,
     interface,
     messages,
+    post_filtering,
     preemption_limits,
     status,
 )
@@ -294,5 +295,5 @@ def _format_unhelped_nodes(refused: Mapping[int, status.Status], snap: snapshot.
 
 if TYPE_CHECKING:
     _pre_enqueue: type[interface.PreEnqueuePlugin] = DefaultPreemption
-    _post_filter: type[interface.PreemptionPlugin] = DefaultPreemption
+    _post_filter: type[post_filtering.PreemptionPlugin] = DefaultPreemption
     _events: type[interface.EventsPlugin] = DefaultPreemption

@@ -46,7 +46,7 @@ def run(args: argparse.Namespace) -> int:
     from policysched.offline import sessions, simulating  # noqa: PLC0415 - `--help` does not need NumPy
 
     with progress.show_reading_progress("reading the input", [args.cluster]):
-        session = sessions.OfflineDeciderSource(offline_options.read_offline_inputs(args))
+        session = sessions.OfflineDeciderSource(offline_options.read_configured_inputs(args))
     offline_options.print_session_warnings(session)
     offline_options.print_missing_samples_note(session)
     as_json = (args.output or (output.JSON if session.is_lines else output.HUMAN)) == output.JSON

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import datetime
 import pathlib
 import re
@@ -133,7 +134,7 @@ def read_offline_inputs(args: argparse.Namespace) -> sessions.OfflineInputs:
         raise errors.UsageError(
             "--cluster is missing: a file, or `-` for stdin; --live reads a running cluster"
         )
-    refuse_empty_options(args, "metrics", "scheduler_name", "config")
+    refuse_empty_options(args, "metrics", "scheduler_name")
     if args.cluster == "-" and "-" in (args.policies or ()):
         raise errors.UsageError(
             "both the cluster and the policies are `-`; name a file for one of them"
@@ -147,8 +148,21 @@ def read_offline_inputs(args: argparse.Namespace) -> sessions.OfflineInputs:
         metrics=args.metrics,
         now=args.now or clocks.SystemClock().now(),
         scheduler_name=args.scheduler_name,
-        configuration=None if args.config is None else read_configuration(args.config),
     )
+
+
+def read_configured_inputs(args: argparse.Namespace) -> sessions.OfflineInputs:
+    """Return the inputs from the options, including the configuration of `--config`.
+
+    Raises:
+        UsageError: an option is missing or invalid.
+        InputError: the configuration cannot be read or is invalid.
+    """
+    inputs = read_offline_inputs(args)
+    refuse_empty_options(args, "config")
+    if args.config is None:
+        return inputs
+    return dataclasses.replace(inputs, configuration=read_configuration(args.config))
 
 
 def read_configuration(path: str) -> config.Config:
