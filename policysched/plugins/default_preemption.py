@@ -126,8 +126,9 @@ class DefaultPreemption:
             diagnosis.unschedulable_plugins.add(self.name)  # a policy kept pods
         errors = [s for s in refused.values() if not s.is_rejection]
         if errors:
-            reasons = ", ".join(dict.fromkeys(s.message for s in errors))
-            return interface.PostFilterResult(self._make_error(reasons))
+            texts = list(dict.fromkeys(s.message for s in errors))
+            text = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
+            return interface.PostFilterResult(self._make_error(text))
         return interface.PostFilterResult(
             self._make_rejection(_format_unhelped_nodes(refused, snap)), ""
         )

@@ -46,14 +46,14 @@ class Candidate:
     def cost(self) -> tuple[int, int, int, int, float]:
         """What to compare, from the first criterion to the last; less is better.
 
-        Violated budgets, priority of the most important victim, sum of priorities, number of
-        victims, and how long ago the first of the most important victims started.
+        Violated budgets, priority of the first victim, sum of priorities, number of victims, and
+        how long ago the first of the most important victims started.
         """
         priorities = [victim.shape.priority for victim in self.victims]
-        highest = max(priorities)
+        highest = max(priorities)  # not always that of the first: extenders give any order
         started = min(start_time(v) for v in self.victims if v.shape.priority == highest)
         total = sum(priority + _PRIORITY_OFFSET for priority in priorities)
-        return self.violations, highest, total, len(priorities), -started.timestamp()
+        return self.violations, priorities[0], total, len(priorities), -started.timestamp()
 
 
 Answer = Candidate | status.Status

@@ -11,7 +11,16 @@ import msgspec
 import pytest
 
 from policysched.cluster.objects import disruption_budgets, objects, selectors
-from policysched.framework import events, handles, interface, preemptions, profile, runtime, status
+from policysched.framework import (
+    events,
+    extender_answers,
+    handles,
+    interface,
+    preemptions,
+    profile,
+    runtime,
+    status,
+)
 from policysched.plugins import arguments, default_preemption, names, registry
 from policysched.plugins.kernels import victims
 from tests import builders
@@ -64,6 +73,8 @@ def preempt(
     cluster: builders.Cluster,
     pod: builders.PodBuilder,
     rng: random.Random | None = None,
+    extenders: extender_answers.ExtenderAnswers | None = None,
+    /,
     **args: int,
 ) -> interface.PostFilterResult:
     """Return what the plugin answers for a pod that fits nowhere."""
@@ -74,7 +85,7 @@ def preempt(
     ]
     framework = runtime.Framework(profile.Profile("test", (*made, plugin), {}), None)
     info, snap = cluster.info(pod), cluster.cache.snapshot()
-    result = framework.schedule_pod(info, snap)
+    result = framework.schedule_pod(info, snap, extenders)
     assert result.diagnosis is not None
     answer = framework.run_post_filter(result.state, info, snap, result.diagnosis)
     assert answer is not None
@@ -244,6 +255,21 @@ def test_choice_of_the_node(pods: list[builders.PodBuilder], expected: str) -> N
     assert chosen(preempt(builders.make_cache(nodes(2), pods), PREEMPTOR))[0] == expected
 
 
+def test_the_first_victim_of_an_extender_counts_as_the_most_important() -> None:
+    """An extender gives any order."""
+    pods = [on("n1", "low", "1", 1), on("n1", "high", "2", 9), on("n2", "middle", "3", 5)]
+    cluster = builders.make_cache(nodes(2), pods)
+    low, high, middle = map(cluster.info, pods)
+    for first, expected in (((low, high), "n1"), ((high, low), "n2")):
+        answers = extender_answers.ExtenderAnswers(
+            victims={
+                "n1": extender_answers.NodeVictims(first, 0),
+                "n2": extender_answers.NodeVictims((middle,), 0),
+            }
+        )
+        assert chosen(preempt(cluster, PREEMPTOR, None, answers))[0] == expected
+
+
 def test_chance_breaks_ties_and_says_where_to_begin() -> None:
     """With a generator equal nodes are all chosen in the end, and few candidates are enough."""
     count = 6
@@ -357,6 +383,31 @@ def test_refusals(
     """Texts are kube-scheduler's; a nomination is taken back where preemption cannot help."""
     cordoned = builders.make_node("n2").capacity(cpu="4", pods="10").unschedulable()
     assert _refusal(preempt(builders.make_cache([NODE, cordoned], placed), pod)) == expected
+
+
+@pytest.mark.parametrize(
+    "count, text",
+    [
+        pytest.param(1, 'expected at least one victim pod on node "n1"', id="one"),
+        pytest.param(
+            2,
+            '[expected at least one victim pod on node "n1", '
+            'expected at least one victim pod on node "n2"]',
+            id="several",
+        ),
+    ],
+)
+def test_nodes_that_only_an_extender_rejected_need_no_victims(count: int, text: str) -> None:
+    """Several errors are written as Go writes them."""
+    names = [f"n{number + 1}" for number in range(count)]
+    rejection = status.unschedulable("Extender", "no licence")
+    answers = extender_answers.ExtenderAnswers(
+        accepted=frozenset(), rejections=dict.fromkeys(names, rejection)
+    )
+    cluster = builders.make_cache(nodes(count), [on(name, f"on-{name}") for name in names])
+    answer = preempt(cluster, PREEMPTOR, None, answers)
+    assert (answer.status.code, answer.nominated_node_name) == (status.Code.ERROR, None)
+    assert answer.status.reasons == (f"preemption: {text}",)
 
 
 @pytest.mark.parametrize(
