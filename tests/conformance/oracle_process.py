@@ -11,7 +11,7 @@ from typing import Any
 from tests import line_process
 
 VERDICT, PLACE, PREEMPT, BIND = "verdict", "place", "preempt", "bind"
-RESCORE, NORMALIZE = "rescore", "normalize"
+RESCORE, NORMALIZE, EXTEND = "rescore", "normalize", "extend"
 """What can be asked about a cluster."""
 
 
@@ -33,10 +33,10 @@ class Oracle(line_process.LineProcess):
 
         Args:
             cluster: a v1 List.
-            questions: what to answer, of `VERDICT`, `PLACE`, `PREEMPT`, `BIND`, `RESCORE` and
-                `NORMALIZE`.
+            questions: what to answer, of `VERDICT`, `PLACE`, `PREEMPT`, `BIND`, `RESCORE`,
+                `NORMALIZE` and `EXTEND`.
             config: `pluginConfig`, `weights` and `disabled` where they differ from the default
-                profile.
+                profile, and `extenders`.
 
         Raises:
             OracleError: it cannot answer.

@@ -25,7 +25,7 @@ type Request struct {
 	Name    string          `json:"name"`
 	Cluster json.RawMessage `json:"cluster"` // a v1 List
 	Config  json.RawMessage `json:"config"`  // see profile.go
-	Ask     []string        `json:"ask"`     // of verdict, place, preempt, bind, rescore, normalize
+	Ask     []string        `json:"ask"`     // of verdict, place, preempt, bind, rescore, normalize, extend
 }
 
 // Response is one line of output; it has an answer for everything that was asked, or an error.
@@ -37,6 +37,7 @@ type Response struct {
 	Preempt *[]PreemptionFor `json:"preempt,omitempty"`
 	Bind    *[]Binding       `json:"bind,omitempty"`
 	Rescore *[]Rescore       `json:"rescore,omitempty"`
+	Extend  *[]Attempt       `json:"extend,omitempty"`
 	Error   string           `json:"error,omitempty"`
 }
 
@@ -45,6 +46,10 @@ func main() {
 	// Without this each error that a plugin logs costs a millisecond of rate limiting.
 	utilruntime.ErrorHandlers = nil
 	metrics.Register()
+	if err := preparedForAttempts(); err != nil {
+		fmt.Fprintln(os.Stderr, "oracle:", err)
+		os.Exit(1)
+	}
 	if err := answerLines(os.Stdin, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "oracle:", err)
 		os.Exit(1)

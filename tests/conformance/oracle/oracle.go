@@ -31,15 +31,23 @@ func (o *oracle) answer(request Request) (Response, error) {
 			return response, fmt.Errorf("normalize: %w", err)
 		}
 	}
-	if !asked.HasAny("verdict", "preempt", "rescore", "place", "bind") {
+	if !asked.HasAny("verdict", "preempt", "rescore", "place", "bind", "extend") {
 		return response, nil
 	}
-	profile, err := o.profiles.get(request.Config)
+	configuration, err := o.profiles.get(request.Config)
 	if err != nil {
 		return response, fmt.Errorf("config: %w", err)
 	}
+	profile := &configuration.Profiles[0]
 	ctx, cancel := context.WithCancel(o.ctx)
 	defer cancel() // ends the goroutines of framework and cache
+	if asked.Has("extend") {
+		attempts, err := extendedAttempts(ctx, configuration.DeepCopy(), cluster)
+		if err != nil {
+			return response, err
+		}
+		response.Extend = &attempts
+	}
 	if asked.Has("bind") {
 		bindings, err := o.bindings(ctx, profile, cluster)
 		if err != nil {

@@ -14,26 +14,28 @@ import (
 const schedulerName = "default-scheduler"
 
 // profileConfig is how a case changes the default profile; the fields are those of a profile in
-// kubescheduler.config.k8s.io/v1, with the weights and the disabled plugins by name.
+// kubescheduler.config.k8s.io/v1, with the weights and the disabled plugins by name, and the extenders
+// of the whole configuration.
 type profileConfig struct {
 	PluginConfig []map[string]any `json:"pluginConfig"`
 	Weights      map[string]int32 `json:"weights"`
 	Disabled     []string         `json:"disabled"`
+	Extenders    []map[string]any `json:"extenders"`
 }
 
-// profiles remembers the profiles that were asked for.
+// profiles remembers the configurations that were asked for, each with one profile.
 type profiles struct {
-	known map[string]*schedulerapi.KubeSchedulerProfile
+	known map[string]*schedulerapi.KubeSchedulerConfiguration
 }
 
 func newProfiles() *profiles {
-	return &profiles{known: map[string]*schedulerapi.KubeSchedulerProfile{}}
+	return &profiles{known: map[string]*schedulerapi.KubeSchedulerConfiguration{}}
 }
 
-// get reads a profile as kube-scheduler reads its configuration file: strictly, with defaults.
-func (p *profiles) get(text json.RawMessage) (*schedulerapi.KubeSchedulerProfile, error) {
-	if profile, ok := p.known[string(text)]; ok {
-		return profile, nil
+// get reads a case's configuration as kube-scheduler reads its file: strictly, with defaults.
+func (p *profiles) get(text json.RawMessage) (*schedulerapi.KubeSchedulerConfiguration, error) {
+	if configuration, ok := p.known[string(text)]; ok {
+		return configuration, nil
 	}
 	var given profileConfig
 	if len(text) > 0 {
@@ -53,10 +55,9 @@ func (p *profiles) get(text json.RawMessage) (*schedulerapi.KubeSchedulerProfile
 	if !ok {
 		return nil, fmt.Errorf("decoded a %T", decoded)
 	}
-	profile := &configuration.Profiles[0]
-	lookAtAllCandidates(profile)
-	p.known[string(text)] = profile
-	return profile, nil
+	lookAtAllCandidates(&configuration.Profiles[0])
+	p.known[string(text)] = configuration
+	return configuration, nil
 }
 
 func (c profileConfig) configurationFile() map[string]any {
@@ -71,6 +72,7 @@ func (c profileConfig) configurationFile() map[string]any {
 	return map[string]any{
 		"apiVersion": "kubescheduler.config.k8s.io/v1",
 		"kind":       "KubeSchedulerConfiguration",
+		"extenders":  c.Extenders,
 		"profiles": []map[string]any{{
 			"schedulerName": schedulerName,
 			"pluginConfig":  c.PluginConfig,
