@@ -1,0 +1,1 @@
+"""HTTP extenders: the same scripted ones in front of kube-scheduler and of policysched."""
