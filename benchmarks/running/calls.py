@@ -3,7 +3,7 @@
 python -m benchmarks calls --calls 2000 --rounds 5
 
 A server in a separate process answers bindings with a short body, over plain HTTP on loopback.
-The connections of `kube/http/call_connections.py` and those of aiohttp take turns, so that both
+The connections of `connections/call_connections.py` and those of aiohttp take turns, so that both
 meet the same load of the machine. docs/decisions/0012-connections-for-calls.md explains why both
 are in use.
 """

@@ -10,7 +10,7 @@ server limits requests by API priority and fairness; a `rate_limit.TokenBucket` 
 limit. With a `fence.WriteFence`, requests other than GET are sent only while this process may
 write, and end before another process may write.
 
-Calls use the connections of `call_connections`, which need a third of aiohttp's CPU time; streams,
+Calls use the connections of `connections`, which need a third of aiohttp's CPU time; streams,
 and all requests through a proxy, use aiohttp.
 """
 
@@ -29,10 +29,10 @@ import aiohttp
 import yarl
 
 from policysched import backoff
+from policysched.connections import call_connections
 from policysched.kube import errors
 from policysched.kube.auth import kubeconfig
 from policysched.kube.http import (
-    call_connections,
     fence,
     fenced_sending,
     rate_limit,
@@ -349,7 +349,13 @@ class ApiClient:
         self._session = self._make_session()
         if self._connection.proxy is None:
             self._calls = call_connections.CallConnections(
-                self._connection, self._max_connections, self._get_last_writes_seconds()
+                call_connections.ServerAddress(
+                    self._connection.server,
+                    self._connection.ssl_context,
+                    self._connection.server_hostname,
+                ),
+                self._max_connections,
+                self._get_last_writes_seconds(),
             )
 
     def _get_last_writes_seconds(self) -> float | None:

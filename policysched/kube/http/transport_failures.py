@@ -6,8 +6,8 @@ import ssl
 
 import aiohttp
 
+from policysched.connections import call_connections
 from policysched.kube import errors
-from policysched.kube.http import call_connections
 
 FAILURES = (aiohttp.ClientError, OSError)  # TimeoutError is an OSError
 READ_FAILURES = (*FAILURES, RuntimeError)  # aiohttp: RuntimeError if this side closed it

@@ -10,15 +10,16 @@ from __future__ import annotations
 
 import asyncio
 import collections
+import dataclasses
 import ssl
+import sys
 import urllib.parse
 from collections.abc import Callable
 from typing import NamedTuple, cast
 
 import httptools
 
-from policysched.kube.auth import kubeconfig
-from policysched.kube.http import sockets
+from policysched.connections import keepalive
 
 CONNECT_TIMEOUT_SECONDS = 10.0
 KEEPALIVE_SECONDS = 60.0
@@ -34,7 +35,22 @@ class NoConnectionError(OSError):
     """No connection could be opened; nothing was sent."""
 
 
-class ApiServerResponse(NamedTuple):
+@dataclasses.dataclass(frozen=True, slots=True)
+class ServerAddress:
+    """How to reach a server.
+
+    Attributes:
+        url: base URL; calls append their paths.
+        ssl_context: TLS of connections; None for plain HTTP.
+        server_hostname: name expected in the server's certificate, or None for the URL's host.
+    """
+
+    url: str
+    ssl_context: ssl.SSLContext | None
+    server_hostname: str | None = None
+
+
+class CallResponse(NamedTuple):
     """The answer of the server to a call.
 
     Attributes:
@@ -53,26 +69,30 @@ class CallConnections:
 
     def __init__(
         self,
-        connection: kubeconfig.ApiClientConfig,
+        address: ServerAddress,
         limit: int,
-        unacknowledged_seconds: float | None,
+        unacknowledged_seconds: float | None = None,
+        *,
+        max_body_bytes: int = sys.maxsize,
     ) -> None:
         """Create an empty pool.
 
         Args:
-            connection: the settings of the server; the proxy is ignored.
+            address: the server.
             limit: maximum number of connections; additional calls wait for a free connection.
             unacknowledged_seconds: how long sent bytes may stay unacknowledged, or None for the
-                limit in `sockets`.
+                limit in `keepalive`.
+            max_body_bytes: limit of an answer; a longer one loses its connection.
         """
-        url = urllib.parse.urlsplit(connection.server)
+        url = urllib.parse.urlsplit(address.url)
         self._host = url.hostname or ""
         self._port = url.port or (443 if url.scheme == "https" else 80)
         self._base_path = url.path.rstrip("/")
         self._host_line = f"Host: {url.netloc.rpartition('@')[2]}\r\n"
-        self._ssl_context = connection.ssl_context
-        self._server_hostname = connection.server_hostname
+        self._ssl_context = address.ssl_context
+        self._server_hostname = address.server_hostname
         self._unacknowledged_seconds = unacknowledged_seconds
+        self._max_body_bytes = max_body_bytes
         self._places = asyncio.Semaphore(limit)
         self._idle: collections.deque[_CallConnection] = collections.deque()
         self._is_closed = False
@@ -80,7 +100,7 @@ class CallConnections:
 
     async def call(
         self, method: str, path: str, headers: str, body: bytes, look: Callable[[], object] | None
-    ) -> ApiServerResponse:
+    ) -> CallResponse:
         """Send a call and return its answer.
 
         Args:
@@ -138,7 +158,7 @@ class CallConnections:
         try:
             async with asyncio.timeout(CONNECT_TIMEOUT_SECONDS):
                 transport, made = await asyncio.get_running_loop().create_connection(
-                    lambda: _CallConnection(self._read_buffer),
+                    lambda: _CallConnection(self._read_buffer, self._max_body_bytes),
                     self._host,
                     self._port,
                     ssl=self._ssl_context,
@@ -148,7 +168,7 @@ class CallConnections:
             raise
         except OSError as error:
             raise NoConnectionError(str(error) or type(error).__name__) from error
-        sockets.enable_tcp_keepalive(
+        keepalive.enable_tcp_keepalive(
             transport.get_extra_info("socket"), self._unacknowledged_seconds
         )
         return made
@@ -164,13 +184,15 @@ class _CallConnection(asyncio.BufferedProtocol):
         idle_since_seconds: when the last call ended, by the clock of the event loop.
     """
 
-    def __init__(self, read_buffer: memoryview) -> None:
+    def __init__(self, read_buffer: memoryview, max_body_bytes: int) -> None:
         """Use `read_buffer`, which all connections of a loop share: it is empty between reads."""
         self.idle_since_seconds = 0.0
+        self._max_body_bytes = max_body_bytes
+        self._body_bytes = 0
         self._read_buffer = read_buffer
         self._transport: asyncio.Transport | None = None
         self._parser = httptools.HttpResponseParser(self)
-        self._answer: asyncio.Future[ApiServerResponse] | None = None
+        self._answer: asyncio.Future[CallResponse] | None = None
         self._retry_after: str | None = None
         self._body: list[bytes] = []
         self._stays = True
@@ -185,7 +207,7 @@ class _CallConnection(asyncio.BufferedProtocol):
         """Whether the connection can serve another call."""
         return self._answer is None and self._stays and self.is_open
 
-    def send_request(self, request: bytes) -> asyncio.Future[ApiServerResponse]:
+    def send_request(self, request: bytes) -> asyncio.Future[CallResponse]:
         """Send a request; the future receives its answer.
 
         Raises:
@@ -245,15 +267,22 @@ class _CallConnection(asyncio.BufferedProtocol):
 
     def on_body(self, body: bytes) -> None:
         """Keep a part of the body."""
-        self._body.append(body)
+        self._body_bytes += len(body)
+        if self._body_bytes <= self._max_body_bytes:
+            self._body.append(body)
+            return
+        text = f"the answer exceeds {self._max_body_bytes} bytes"
+        self._fail_pending_call(ConnectionError(text))
+        self.close()
 
     def on_message_complete(self) -> None:
         """Pass the answer to the call that waits for it."""
         status = self._parser.get_status_code()
         if status < _FIRST_FINAL_STATUS:
             return
-        made = ApiServerResponse(status, self._retry_after, b"".join(self._body))
+        made = CallResponse(status, self._retry_after, b"".join(self._body))
         self._retry_after = None
+        self._body_bytes = 0
         self._body.clear()
         self._stays = self._parser.should_keep_alive()
         answer, self._answer = self._answer, None
