@@ -74,13 +74,16 @@ class PodQuestions:
             return extender_answers.ExtenderAnswers(
                 accepted=nominated if self._filters else None, accepts_nomination=True
             )
+        earlier, self._rejections = self._rejections, {}
         try:
             accepted = await self._find_accepted_nodes()
         except calls.ExtenderError as error:
             return extender_answers.ExtenderAnswers(error=str(error))
+        # Plugins, which see all nodes after the nominated one, replace what was said before.
+        kept = {name: answer for name, answer in earlier.items() if name in self._asked_nodes}
         answers = extender_answers.ExtenderAnswers(
             accepted=frozenset(accepted) if self._asked_nodes and self._filters else None,
-            rejections=self._rejections,
+            rejections=kept | self._rejections,
         )
         if not accepted and self._preemptors:
             return await self._ask_about_preemption(answers)

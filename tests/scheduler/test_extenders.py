@@ -113,6 +113,25 @@ class TestRejections:
 
         fakes.play(scenario())
 
+    def test_plugins_replace_what_was_said_while_only_the_nominated_node_was_asked(self) -> None:
+        """All nodes are evaluated after that; texts about nodes that pass Filter stay."""
+
+        async def scenario() -> None:
+            texts = iter([{"n1": "too hot", "n2": "too hot"}, {}])
+            script = scripted_calls.ScriptedCalls(
+                {"filter": lambda _: {"NodeNames": [], "FailedNodes": next(texts)}}
+            )
+            world = _make_world(script, "n1", "n2", filter_verb="filter")
+            world.add_pod(builders.make_pod("there").node("n2"))
+            world.add_pod(builders.make_pod("a").nominated("n1"))
+            await world.settle()
+            assert [body["NodeNames"] for body in script.list_bodies("filter")] == [["n1"]] * 2
+            assert world.recorder.notes[0].startswith(
+                "0/2 nodes are available: 1 Too many pods, 1 too hot."
+            )
+
+        fakes.play(scenario())
+
     def test_an_error_ends_the_attempt(self) -> None:
         """The pod gets the text, is not preempted for, and is retried after backoff."""
 
