@@ -26,7 +26,7 @@ RESOURCES = ("example.com/foo", "example.com/bar")
 _SIZE = cluster.Size(nodes=(2, 8), placed=(2, 14), pending=(1, 4))
 _CLASSES = {"least": -100, "less": -10, "more": 10, "most": 100, "patient": 100}
 """Priorities by class, from which API servers take them. Pods of class `patient` do not preempt."""
-_HTTP_TIMEOUT = "600ms"
+_HTTP_TIMEOUT = "1s"
 """Of extenders that hang; others have time even on a busy machine."""
 _WEIGHTS = ("TaintToleration", "NodeAffinity", "NodeResourcesFit", "ImageLocality")
 _OPTIONAL = ("NodePorts", "PodTopologySpread", "InterPodAffinity", "ImageLocality")
