@@ -32,6 +32,19 @@ _FAULTS: tuple[Answer, ...] = (
     {"hang_up": True},
 )
 _HANGS: tuple[Answer, ...] = ({"hang": "headers"}, {"hang": "body"})
+_HANG_SHARES = {
+    script.FILTER: 0.01,
+    script.PRIORITIZE: 0.01,
+    script.PREEMPT: 0.06,
+    script.BIND: 0.04,
+}
+_FAULT_SHARES = {
+    script.FILTER: 0.14,
+    script.PRIORITIZE: 0.14,
+    script.PREEMPT: 0.3,
+    script.BIND: 0.3,
+}
+"""Most pods come to no preemption, and most extenders do not bind."""
 _SCORES = (0, 1, 2, 5, 10, 10, 11, -3, 1000, 10**13)
 _SPELLINGS = ("lower", "upper", "swapped")
 _TRAILING = (" trailing", "\n{}", "]")
@@ -59,10 +72,9 @@ def _answers(draw: draws.Draw, verb: str, extender: Json, found: cluster.Cluster
 
 
 def _answer(draw: draws.Draw, verb: str, extender: Json, found: cluster.Cluster) -> Answer:
-    is_rare = verb in {script.PREEMPT, script.BIND}
-    if draw.chance(0.03 if is_rare else 0.01):
+    if draw.chance(_HANG_SHARES[verb]):
         return draw.pick(_HANGS)
-    if draw.chance(0.3 if is_rare else 0.14):
+    if draw.chance(_FAULT_SHARES[verb]):
         return draw.pick(_FAULTS)
     if verb == script.FILTER:
         answer = _filter(draw, extender, found)

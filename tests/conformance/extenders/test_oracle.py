@@ -14,7 +14,7 @@ from tests.conformance.extenders import generate, outcomes, rows, run, script, s
 pytestmark = pytest.mark.e2e
 
 _SEED = 1
-_CASES_OF_ALL_ROWS = 1000
+_CASES_OF_ALL_ROWS = 2000
 _CASES_TWICE = 40
 
 
