@@ -37,7 +37,7 @@ ALL_WORKERS = $(if $(filter auto,$(WORKERS)),$$(( $$(nproc) + 1 )),$(WORKERS))
 
 CHECKS := check-format check-lint check-types check-imports check-spelling
 
-.PHONY: help demo quick test run-tests proof check $(CHECKS) format image components browser codemirror pictures conformance cel devices \
+.PHONY: help demo quick test run-tests proof check $(CHECKS) format image components browser codemirror pictures conformance cel devices extenders \
 	backlog kernels proof-tests fresh kubernetes-e2e fuzz fuzz-commands cluster cluster-down chaos soak bench plot same-python \
 	update-locks clean
 
@@ -58,6 +58,7 @@ help:
 	@echo "                   FAMILIES=preemption CASES=2000 (nominated nodes and victims), SEED=n"
 	@echo "make cel           evaluate PAIRS=$(PAIRS) generated device selectors as kube-scheduler does"
 	@echo "make devices       allocate devices in CASES=$(CASES) generated cases as kube-scheduler does"
+	@echo "make extenders     ask scripted HTTP extenders in CASES=$(CASES) cases as kube-scheduler does"
 	@echo "make backlog       real clusters with PODS=$(PODS) pending pods, and nodes for them"
 	@echo "make proof-tests   the long tests that make test leaves out, as the builds of the image"
 	@echo "make kernels       short tests and CASES=$(CASES) generated clusters with kernels that check"
@@ -159,6 +160,9 @@ cel: components
 
 devices: components
 	@$(BIN)/python -m tests.devices --cases $(CASES) $(if $(SEED),--seed $(SEED))
+
+extenders: components
+	@$(BIN)/python -m tests.conformance.extenders --cases $(CASES) $(if $(SEED),--seed $(SEED))
 
 backlog: components
 	BACKLOG_PODS=$(PODS) $(PYTEST)=$(WORKERS) tests/e2e/test_backlog.py

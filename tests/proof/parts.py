@@ -38,6 +38,7 @@ PARTS: Final = (
     ),
     Part("cel", ("cel", "PAIRS=100000"), "device selectors decide as kube-scheduler's"),
     Part("devices", ("devices", "CASES=20000"), "devices are allocated as by kube-scheduler"),
+    Part("extenders", ("extenders", "CASES=4000"), "HTTP extenders act as with kube-scheduler"),
     Part("backlog", ("backlog", "PODS=3000"), "a backlog of 3,000 pods is bound on a real cluster"),
     Part(
         "kernels",
