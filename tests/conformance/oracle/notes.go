@@ -73,7 +73,8 @@ func (s *noteTakingServer) complete(attempt *Attempt) error {
 				return err
 			case key == attempt.Pod:
 				attempt.take(patch, nominated)
-			case nominated != nil && *nominated == "":
+			case nominated != nil && *nominated == "" && len(s.deleted) > 0:
+				// By default preemption is asynchronous, and then ends early without deletions.
 				attempt.Cleared = append(attempt.Cleared, key)
 			}
 		}
