@@ -13,6 +13,7 @@ from prometheus_client import core, parser
 
 from policysched.compiler import compiler
 from policysched.config import election_config
+from policysched.extenders import measurements
 from policysched.kube.http import request_stats
 from policysched.leadership import election
 from policysched.observability import (
@@ -20,6 +21,7 @@ from policysched.observability import (
     exporter,
     metrics_source_events,
     request_metrics,
+    scheduler_metrics,
     shadow_policy_report,
     unserved_pod_reporter,
 )
@@ -179,6 +181,9 @@ def _of_parts(world: fakes.World) -> Iterator[Iterable[core.Metric]]:
     )
     policy_set: Any = types.SimpleNamespace(program=None)
     yield rule_expiry.collect_rule_expiry_metrics(lambda: policy_set)
+    asked = measurements.make_call_histograms()
+    asked.observe(0.01, "http://extender", "filter", "success")
+    yield scheduler_metrics.collect_extender_metrics(asked)
     in_use = state.VersionInUse("hash", (), world.clock.now())
     yield reporting.collect_reload_metrics(state.PolicyState("here", in_use))
 
