@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from typing import Generic, Protocol, TypeVar
 
 from policysched import clock as clocks
-from policysched import histogram, server_urls
+from policysched import histogram
 from policysched.extenders import (
     chain,
     extender,
@@ -56,20 +56,18 @@ async def connect_extenders(
     pods = object_texts.PodTexts(keeps_placed=any(map(_receives_victims, configured)))
     nodes = object_texts.NodeTexts()
     texts = object_texts.ObjectTexts(pods, nodes)
-    measured = measurements.make_call_histograms()
+    measured = measurements.CallMeasurements(clock)
     made = []
     async with contextlib.AsyncExitStack() as sessions:
         for each in configured:
             caller = await sessions.enter_async_context(http_calls.open_caller(each))
-            name = server_urls.hide_credentials(each.url_prefix)
-            watched = measurements.MeasuredCaller(name, caller, measured, clock)
-            made.append(extender.Extender(each, watched, texts))
+            made.append(extender.Extender(each, caller, texts, measured))
         is_sent_nodes = not all(each.node_cache_capable for each in configured)
         yield ConnectedExtenders(
-            chain.ExtenderChain(made, require_leadership),
+            chain.ExtenderChain(made, require_leadership, clock),
             pods,
             nodes if is_sent_nodes else None,
-            measured,
+            measured.durations,
         )
 
 

@@ -6,6 +6,7 @@ TLSConfigFor. `policysched.extenders.tls` reports certificates that cannot be us
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 from policysched import durations, server_urls
@@ -13,6 +14,8 @@ from policysched.cluster.pods import pod_requests
 from policysched.extenders import settings
 from policysched.inputs import plain_yaml
 from policysched.lang.words import kubernetes_names
+
+_VERB = re.compile(r"[A-Za-z0-9._~/%-]+")
 
 _Problems = Iterator[tuple[plain_yaml.Path, str]]
 """The path of each invalid value below `extenders`, and a description of its problem."""
@@ -34,12 +37,22 @@ def find_extender_problems(extenders: Sequence[settings.ExtenderSettings]) -> _P
 def _find_own_problems(extender: settings.ExtenderSettings) -> _Problems:
     if problem := _find_url_problem(extender.url_prefix):
         yield ("urlPrefix",), problem
+    for field, verb in _list_verb_fields(extender):
+        if verb and not _VERB.fullmatch(verb):
+            yield (field,), f"`{field}` must be a part of a URL, such as `filter` or `v1/filter`"
     if extender.prioritize_verb and extender.weight <= 0:
         yield ("weight",), "`prioritizeVerb` needs a `weight` of at least 1"
     if durations.parse_duration_seconds(extender.http_timeout) is None:
         yield ("httpTimeout",), "`httpTimeout` must be a duration such as `5s` or `500ms`"
     if extender.tls_config is not None:
         yield from _find_tls_problems(extender.tls_config)
+
+
+def _list_verb_fields(extender: settings.ExtenderSettings) -> Iterator[tuple[str, str]]:
+    yield "filterVerb", extender.filter_verb
+    yield "prioritizeVerb", extender.prioritize_verb
+    yield "preemptVerb", extender.preempt_verb
+    yield "bindVerb", extender.bind_verb
 
 
 def _find_url_problem(url: str) -> str:

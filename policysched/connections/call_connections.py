@@ -74,6 +74,7 @@ class CallConnections:
         unacknowledged_seconds: float | None = None,
         *,
         max_body_bytes: int = sys.maxsize,
+        connect_timeout_seconds: float = CONNECT_TIMEOUT_SECONDS,
     ) -> None:
         """Create an empty pool.
 
@@ -83,6 +84,7 @@ class CallConnections:
             unacknowledged_seconds: how long sent bytes may stay unacknowledged, or None for the
                 limit in `keepalive`.
             max_body_bytes: limit of an answer; a longer one loses its connection.
+            connect_timeout_seconds: limit for opening a connection, with TLS.
         """
         url = urllib.parse.urlsplit(address.url)
         self._host = url.hostname or ""
@@ -93,6 +95,7 @@ class CallConnections:
         self._server_hostname = address.server_hostname
         self._unacknowledged_seconds = unacknowledged_seconds
         self._max_body_bytes = max_body_bytes
+        self._connect_timeout_seconds = connect_timeout_seconds
         self._places = asyncio.Semaphore(limit)
         self._idle: collections.deque[_CallConnection] = collections.deque()
         self._is_closed = False
@@ -156,7 +159,7 @@ class CallConnections:
     async def _open_connection(self) -> _CallConnection:
         """Open a connection with TCP keepalive, and with TLS if the server uses it."""
         try:
-            async with asyncio.timeout(CONNECT_TIMEOUT_SECONDS):
+            async with asyncio.timeout(self._connect_timeout_seconds):
                 transport, made = await asyncio.get_running_loop().create_connection(
                     lambda: _CallConnection(self._read_buffer, self._max_body_bytes),
                     self._host,
@@ -195,6 +198,8 @@ class _CallConnection(asyncio.BufferedProtocol):
         self._answer: asyncio.Future[CallResponse] | None = None
         self._retry_after: str | None = None
         self._body: list[bytes] = []
+        self._has_length = False
+        self._reads_to_end = False
         self._stays = True
 
     @property
@@ -254,16 +259,28 @@ class _CallConnection(asyncio.BufferedProtocol):
             self.close()
 
     def connection_lost(self, error: Exception | None) -> None:
-        """Fail the pending call."""
+        """End an answer that has no length; otherwise, fail the pending call."""
         self._transport = None
-        self._fail_pending_call(error or ConnectionResetError("the server has closed it"))
+        if error is None and self._reads_to_end:
+            self._end_answer()
+        else:
+            early = "the server closed the connection before the end of the answer"
+            self._fail_pending_call(error or ConnectionResetError(early))
 
     # --- called by the parser ---------------------------------------------------------------------
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Keep the `Retry-After` header."""
-        if name.lower() == b"retry-after":
+        """Keep the `Retry-After` header, and whether the length of the body is known."""
+        lower = name.lower()
+        if lower == b"retry-after":
             self._retry_after = value.decode("latin-1")
+        elif lower in {b"content-length", b"transfer-encoding"}:
+            self._has_length = True
+
+    def on_headers_complete(self) -> None:
+        """Without a length, the end of the connection ends the answer (RFC 9112, section 6.3)."""
+        is_final = self._parser.get_status_code() >= _FIRST_FINAL_STATUS
+        self._reads_to_end = is_final and not self._has_length
 
     def on_body(self, body: bytes) -> None:
         """Keep a part of the body."""
@@ -277,14 +294,19 @@ class _CallConnection(asyncio.BufferedProtocol):
 
     def on_message_complete(self) -> None:
         """Pass the answer to the call that waits for it."""
-        status = self._parser.get_status_code()
-        if status < _FIRST_FINAL_STATUS:
+        if self._parser.get_status_code() < _FIRST_FINAL_STATUS:
+            self._has_length = False
             return
+        self._stays = self._parser.should_keep_alive()
+        self._end_answer()
+
+    def _end_answer(self) -> None:
+        status = self._parser.get_status_code()
         made = CallResponse(status, self._retry_after, b"".join(self._body))
         self._retry_after = None
         self._body_bytes = 0
         self._body.clear()
-        self._stays = self._parser.should_keep_alive()
+        self._has_length = self._reads_to_end = False
         answer, self._answer = self._answer, None
         if answer is not None and not answer.done():
             answer.set_result(made)

@@ -15,6 +15,7 @@ import itertools
 import logging
 from collections.abc import Callable, Iterable, Sequence
 
+from policysched import clock as clocks
 from policysched import int64
 from policysched.cluster import snapshot
 from policysched.cluster.pods import pod_shape
@@ -26,6 +27,10 @@ _log = logging.getLogger(__name__)
 _MIN_NODES_TO_COMPARE = 2
 """A single node needs no points."""
 
+_MAX_ROUNDS = 3
+"""How often the extenders are asked again because the cluster changed meanwhile."""
+
+OUTDATED = "the nodes changed while HTTP extenders were asked"
 
 _MIN_ASKED_NODES = 100
 _MIN_ASKED_PERCENT = 5
@@ -50,6 +55,7 @@ class PodQuestions:
         framework: runtime.Framework,
         pod: pod_shape.PodInfo,
         take_snapshot: Callable[[], snapshot.Snapshot],
+        clock: clocks.Clock,
     ) -> None:
         """Ask `interested`, in this order, about the nodes that pass Filter of `framework`."""
         self._problem_of: dict[str, str] = {}
@@ -59,16 +65,27 @@ class PodQuestions:
         self._framework = framework
         self._pod = pod
         self._take_snapshot = take_snapshot
+        self._clock = clock
         self._asked_nodes: set[str] = set()
+        self._has_asked_all = False
         self._rejections: dict[str, status.Status] = {}
 
     async def ask(self) -> extender_answers.ExtenderAnswers:
-        """Return the answers of the extenders."""
-        answers = await self._ask_about_nodes()
+        """Return answers that fit the cluster as it is on return."""
+        for _ in range(_MAX_ROUNDS):
+            answers = await self._ask_about_nodes()
+            if answers.error or not self._is_outdated(answers):
+                break
+        else:
+            answers = extender_answers.ExtenderAnswers(error=OUTDATED)
         asked = itertools.starmap(extender_answers.AskedExtender, self._problem_of.items())
-        return dataclasses.replace(answers, asked=tuple(asked))
+        return dataclasses.replace(
+            answers, asked=tuple(asked), decides_victims=bool(self._preemptors)
+        )
 
     async def _ask_about_nodes(self) -> extender_answers.ExtenderAnswers:
+        self._asked_nodes.clear()
+        self._rejections = {}
         if await self._accepts_nomination():
             nominated = frozenset((self._pod.pod.status.nominated_node_name,))
             return extender_answers.ExtenderAnswers(
@@ -91,6 +108,23 @@ class PodQuestions:
             return dataclasses.replace(answers, points=await self._add_up_points(accepted))
         return answers
 
+    def _is_outdated(self, answers: extender_answers.ExtenderAnswers) -> bool:
+        """Return whether the cluster changed so that other nodes must be asked about.
+
+        No accepted node fits any more, or all were rejected and another one fits now. The pod must
+        not be rejected then: preemption would evict pods needlessly.
+        """
+        if answers.accepted is None:
+            return False
+        snap = self._take_snapshot()
+        if answers.accepts_nomination:
+            return not self._framework.find_fitting_nomination(self._pod, snap)
+        rows = self._framework.feasible_rows(self._pod, snap).tolist()
+        fitting = {snap.nodes.names[row] for row in rows}
+        if answers.accepted:
+            return answers.accepted.isdisjoint(fitting)
+        return self._has_asked_all and not fitting <= self._asked_nodes
+
     # --- Filter -----------------------------------------------------------------------------------
 
     async def _accepts_nomination(self) -> bool:
@@ -107,14 +141,23 @@ class PodQuestions:
     async def _find_accepted_nodes(self) -> Sequence[str]:
         """Ask about the best nodes, then about the next ones, until some are accepted.
 
+        Further nodes are asked about only within the time limit of one call, because other pods
+        wait. After that, the others count as rejected.
+
         Raises:
             ExtenderError: an extender that is not ignorable failed.
         """
+        limits_seconds = [each.settings.http_timeout_seconds for each in self._filters]
+        until_seconds = self._clock.monotonic_seconds() + max(limits_seconds, default=0.0)
         while names := self._list_next_nodes():
             self._asked_nodes.update(names)
             accepted = await self._filter_nodes(names)
             if accepted:
                 return accepted
+            if self._clock.monotonic_seconds() >= until_seconds:
+                self._has_asked_all = False
+                return ()
+        self._has_asked_all = True
         return ()
 
     def _list_next_nodes(self) -> list[str]:
@@ -132,6 +175,7 @@ class PodQuestions:
             ExtenderError: an extender that is not ignorable failed.
         """
         for each in self._filters:
+            names = self._keep_existing(names)
             if not names:
                 break
             self._problem_of.setdefault(each.name, "")
@@ -140,9 +184,19 @@ class PodQuestions:
             except calls.ExtenderError as error:
                 self._skip_or_raise(each, error)
                 continue
-            names = filtered.accepted
+            sent = frozenset(names)
+            names = [name for name in filtered.accepted if name in sent]
             self._rejections.update(filtered.rejections)
         return names
+
+    def _keep_existing(self, names: Sequence[str]) -> Sequence[str]:
+        """Return the nodes without those that were deleted while an extender was asked."""
+        snap = self._take_snapshot()
+        row_of, is_alive = snap.nodes.row_of, snap.is_alive
+        rows = [row_of.get(name, -1) for name in names]
+        if all(row >= 0 for row in rows) and is_alive[rows].all():
+            return names
+        return [n for n, row in zip(names, rows, strict=True) if row >= 0 and is_alive[row]]
 
     # --- Prioritize -------------------------------------------------------------------------------
 
@@ -183,9 +237,10 @@ class PodQuestions:
             return answers
         try:
             for each in self._preemptors:
-                victims = await self._choose_victims(each, victims)
+                victims = extender_answers.drop_gone_victims(victims, self._take_snapshot())
                 if not victims:
                     break
+                victims = await self._choose_victims(each, victims)
         except calls.ExtenderError as error:
             return dataclasses.replace(answers, preemption_error=str(error))
         return dataclasses.replace(answers, victims=victims)
@@ -210,4 +265,6 @@ class PodQuestions:
 
     def _note_problem(self, each: extender.Extender, error: calls.ExtenderError) -> None:
         self._problem_of[each.name] = str(error)
+        if isinstance(error, calls.GoneError):
+            return
         _log.warning("extender %s, asked about %s, failed: %s", each.name, self._pod.key, error)

@@ -11,6 +11,10 @@ class ExtenderError(errors.RemoteError):
     """An extender did not answer, or answered with an error or something else than expected."""
 
 
+class GoneError(ExtenderError):
+    """An object of a request was deleted in the meantime."""
+
+
 class ExtenderCaller(Protocol):
     """Sends requests to one extender."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable
 
+from policysched import clock as clocks
 from policysched import errors
 from policysched.cluster import snapshot
 from policysched.cluster.pods import pod_shape
@@ -18,11 +19,15 @@ class ExtenderChain:
     """Asks the extenders that are interested in a pod (`scheduler.ports.Extenders`)."""
 
     def __init__(
-        self, extenders: Iterable[extender.Extender], require_leadership: Callable[[], object]
+        self,
+        extenders: Iterable[extender.Extender],
+        require_leadership: Callable[[], object],
+        clock: clocks.Clock,
     ) -> None:
         """Call `require_leadership` before a binding; it raises RemoteError to prevent that."""
         self._all = sorted(extenders, key=lambda each: each.settings.ignorable)
         self._require_leadership = require_leadership
+        self._clock = clock
 
     def is_asked_about(self, pod: pod_shape.PodInfo) -> bool:
         """Return whether an extender takes part in the choice of a node for the pod."""
@@ -36,7 +41,8 @@ class ExtenderChain:
     ) -> extender_answers.ExtenderAnswers:
         """Return the answers about a pod, for its scheduling cycle with `framework`."""
         interested = [each for each in self._all if each.is_interested(pod)]
-        return await asking.PodQuestions(interested, framework, pod, take_snapshot).ask()
+        questions = asking.PodQuestions(interested, framework, pod, take_snapshot, self._clock)
+        return await questions.ask()
 
     async def bind(self, pod: pod_shape.PodInfo, node_name: str) -> status.Status | None:
         """Let the extender that binds bind a pod; None if none is interested, or ready.

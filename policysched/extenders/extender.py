@@ -6,15 +6,18 @@ Source: `pkg/scheduler/extender.go`.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import TypeVar
 
 from policysched.cluster import snapshot
 from policysched.cluster.pods import pod_shape
-from policysched.extenders import calls, interest, replies, requests, settings
+from policysched.extenders import calls, interest, measurements, replies, requests, settings
 from policysched.framework import extender_answers, status
 
 _POINTS_PER_SCORE = 10
 """A score of an extender is at most 10, one of a plugin 100 (extender/v1, MaxExtenderPriority)."""
+
+_T = TypeVar("_T")
 
 _UNRESOLVABLE = status.Code.UNSCHEDULABLE_AND_UNRESOLVABLE
 
@@ -39,9 +42,11 @@ class Extender:
         configured: settings.ExtenderSettings,
         caller: calls.ExtenderCaller,
         texts: requests.KnownObjects,
+        measured: measurements.CallMeasurements,
     ) -> None:
-        """Send requests by `caller`, with the objects in `texts`."""
+        """Send requests by `caller`, with the objects in `texts`, and measure them."""
         self.settings = configured
+        self._measured = measured
         self._caller = caller
         self._encoder = requests.RequestEncoder(texts, sends_names=configured.node_cache_capable)
         self._resources = interest.collect_managed_resources(configured)
@@ -62,7 +67,10 @@ class Extender:
             ExtenderError: the call failed, or the answer is an error or names other nodes.
         """
         body = self._encoder.encode_nodes(pod, names)
-        reply = replies.decode_filter(await self._caller.post(self.settings.filter_verb, body))
+        return await self._measure(self.settings.filter_verb, self._filter_nodes(body, names))
+
+    async def _filter_nodes(self, body: bytes, names: Sequence[str]) -> FilteredNodes:
+        reply = await self._call(self.settings.filter_verb, body, replies.decode_filter)
         if reply.error:
             raise calls.ExtenderError(reply.error)
         rejections = {
@@ -92,9 +100,8 @@ class Extender:
         Raises:
             ExtenderError: the call failed.
         """
-        body = self._encoder.encode_nodes(pod, names)
-        answer = await self._caller.post(self.settings.prioritize_verb, body)
-        return replies.decode_points(answer)
+        verb, body = self.settings.prioritize_verb, self._encoder.encode_nodes(pod, names)
+        return await self._measure(verb, self._call(verb, body, replies.decode_points))
 
     @property
     def points_per_score(self) -> int:
@@ -116,28 +123,47 @@ class Extender:
                 without victims although the extender is not ignorable.
         """
         body = self._encoder.encode_victims(pod, victims)
-        reply = replies.decode_victims(await self._caller.post(self.settings.preempt_verb, body))
+        choice = self._choose_victims(body, victims, take_snapshot)
+        return await self._measure(self.settings.preempt_verb, choice)
+
+    async def _choose_victims(
+        self,
+        body: bytes,
+        sent: extender_answers.VictimsByNode,
+        take_snapshot: Callable[[], snapshot.Snapshot],
+    ) -> extender_answers.VictimsByNode:
+        reply = await self._call(self.settings.preempt_verb, body, replies.decode_victims)
         snap = take_snapshot()
-        found = {name: self._find_victims(name, node, snap) for name, node in reply.items()}
+        gone = _list_gone(sent, snap)
+        found = {
+            name: self._find_victims(name, node, snap, gone)
+            for name, node in reply.items()
+            if name not in gone
+        }
         for name, node in found.items():
             if not node.pods and not self.settings.ignorable:
                 raise calls.ExtenderError(f'expected at least one victim pod on node "{name}"')
         return {name: node for name, node in found.items() if node.pods}
 
     def _find_victims(
-        self, name: str, victims: replies.MetaVictims, snap: snapshot.Snapshot
+        self,
+        name: str,
+        victims: replies.MetaVictims,
+        snap: snapshot.Snapshot,
+        gone: frozenset[str],
     ) -> extender_answers.NodeVictims:
         row = snap.nodes.row_of.get(name)
         if row is None or not snap.is_alive[row]:
             raise calls.ExtenderError(f'nodeinfo not found for node name "{name}"')
         placed = {pod.uid: pod for pod in snap.placed.get_pods(row)}
-        for uid in victims.uids:
+        uids = [uid for uid in victims.uids if uid not in gone]
+        for uid in uids:
             if uid not in placed:
                 raise calls.ExtenderError(
                     f"extender: {self.name} claims to preempt pod (UID: &{{{uid}}}) on node: "
                     f"{name}, but the pod is not found on that node"
                 )
-        pods = tuple(placed[uid] for uid in victims.uids)
+        pods = tuple(placed[uid] for uid in uids)
         return extender_answers.NodeVictims(pods, victims.violations)
 
     async def bind(self, pod: pod_shape.PodInfo, node_name: str) -> None:
@@ -147,10 +173,36 @@ class Extender:
             ExtenderError: the call failed, or the answer is an error; the pod may be bound.
         """
         body = self._encoder.encode_binding(pod, node_name)
-        answer = await self._caller.post(self.settings.bind_verb, body)
-        error = replies.decode_binding_error(answer)
+        await self._measure(self.settings.bind_verb, self._bind(body))
+
+    async def _bind(self, body: bytes) -> None:
+        error = await self._call(self.settings.bind_verb, body, replies.decode_binding_error)
         if error:
             raise calls.ExtenderError(error)
+
+    async def _call(self, verb: str, body: bytes, decode: Callable[[bytes], _T]) -> _T:
+        """Send a request, and decode the answer.
+
+        Raises:
+            ExtenderError: the call failed, or the answer cannot be decoded.
+        """
+        answer = await self._caller.post(verb, body)
+        try:
+            return decode(answer)
+        except calls.ExtenderError as error:
+            raise calls.ExtenderError(f"extender {self.name}: {error}") from error
+
+    async def _measure(self, verb: str, call: Awaitable[_T]) -> _T:
+        return await self._measured.measure(self.name, verb, call)
+
+
+def _list_gone(sent: extender_answers.VictimsByNode, snap: snapshot.Snapshot) -> frozenset[str]:
+    """Return the names of nodes and the uids of victims in a request that are gone."""
+    left = extender_answers.drop_gone_victims(sent, snap)
+    uids = {pod.uid for node in sent.values() for pod in node.pods}
+    left_uids = {pod.uid for node in left.values() for pod in node.pods}
+    gone_nodes = {name for name in sent if snap.nodes.row_of.get(name) is None}
+    return frozenset(uids - left_uids | gone_nodes)
 
 
 def _make_rejections(texts: Mapping[str, str], code: status.Code) -> dict[str, status.Status]:

@@ -2,49 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
+from typing import TypeVar
+
 from policysched import clock as clocks
 from policysched import histogram
-from policysched.extenders import calls
 
 _BOUNDS = histogram.make_exponential_buckets(0.001, 2, 14)
+_T = TypeVar("_T")
 
 SUCCESS = "success"
 ERROR = "error"
 
 
-class MeasuredCaller:
-    """Measures the duration and the result of each call to one extender."""
+class CallMeasurements:
+    """Measures the duration and the result of calls, including the check of their answers.
 
-    def __init__(
-        self,
-        name: str,
-        caller: calls.ExtenderCaller,
-        measured: histogram.LabelledHistograms,
-        clock: clocks.Clock,
-    ) -> None:
-        """Observe calls of `caller` in `measured`, with `name` as the extender."""
-        self._name = name
-        self._caller = caller
-        self._measured = measured
+    Attributes:
+        durations: in seconds, by extender, verb and result.
+    """
+
+    def __init__(self, clock: clocks.Clock) -> None:
+        """Start with nothing measured."""
+        self.durations = histogram.LabelledHistograms(("extender", "verb", "result"), _BOUNDS)
         self._clock = clock
 
-    async def post(self, verb: str, body: bytes) -> bytes:
-        """Send a request; see `calls.ExtenderCaller`.
-
-        Raises:
-            ExtenderError: the call failed.
-        """
+    async def measure(self, name: str, verb: str, call: Awaitable[_T]) -> _T:
+        """Await a call to the extender `name`; an exception makes its result an error."""
         began_seconds = self._clock.monotonic_seconds()
         result = ERROR
         try:
-            answer = await self._caller.post(verb, body)
+            answer = await call
             result = SUCCESS
         finally:
             seconds = self._clock.monotonic_seconds() - began_seconds
-            self._measured.observe(seconds, self._name, verb, result)
+            self.durations.observe(seconds, name, verb, result)
         return answer
-
-
-def make_call_histograms() -> histogram.LabelledHistograms:
-    """Return histograms of the duration of calls, in seconds."""
-    return histogram.LabelledHistograms(("extender", "verb", "result"), _BOUNDS)

@@ -95,28 +95,28 @@ class _Texts:
     def __init__(self, dropped: tuple[str, ...]) -> None:
         """Drop some fields of the metadata."""
         self._dropped = dropped
-        self._received: dict[str, bytes] = {}
-        self._converted: dict[str, bytes] = {}
+        self._texts: dict[str, bytes] = {}
+        self._unconverted: set[str] = set()
 
     def keep(self, key: str, text: bytes) -> None:
-        self._received[key] = text
-        self._converted.pop(key, None)
+        self._texts[key] = text
+        self._unconverted.add(key)
 
     def forget(self, key: str) -> None:
-        self._received.pop(key, None)
-        self._converted.pop(key, None)
+        self._texts.pop(key, None)
+        self._unconverted.discard(key)
 
     def retain(self, keys: Iterable[str]) -> None:
-        for gone in self._received.keys() - set(keys):
+        for gone in self._texts.keys() - set(keys):
             self.forget(gone)
 
     def get(self, key: str, name: str) -> bytes:
-        text = self._converted.get(key)
+        text = self._texts.get(key)
         if text is None:
-            received = self._received.get(key)
-            if received is None:
-                raise calls.ExtenderError(f"{name} has left the cluster")
-            text = self._converted[key] = self._convert(received)
+            raise calls.GoneError(f"{name} has left the cluster")
+        if key in self._unconverted:
+            text = self._texts[key] = self._convert(text)
+            self._unconverted.discard(key)
         return text
 
     def _convert(self, text: bytes) -> bytes:

@@ -64,6 +64,7 @@ class FollowedCertificate:
             return
         self._changed_ns = changed_ns
         try:
+            make_tls_context(self._extender)  # a pair that does not match would spoil the context
             load_client_certificate(self._context, self._extender)
         except errors.ConfigurationError as error:
             _log.warning("%s; the former certificate is used", error)

@@ -78,7 +78,8 @@ class ExtenderAnswers:
         rejections: by node name, the rejections for which an extender gave a text.
         error: why the attempt ends without a node; "" for no error.
         points: by node name, the points of all extenders together.
-        victims: the candidates for preemption that are left; None if no extender was asked.
+        decides_victims: whether no pod may be evicted that is not in `victims`.
+        victims: the candidates for preemption that extenders left; None if none was asked.
         preemption_error: why no pod is evicted; "" for no error.
     """
 
@@ -88,18 +89,20 @@ class ExtenderAnswers:
     rejections: Mapping[str, status.Status] = dataclasses.field(default_factory=dict)
     error: str = ""
     points: Mapping[str, int] = dataclasses.field(default_factory=dict)
+    decides_victims: bool = False
     victims: VictimsByNode | None = None
     preemption_error: str = ""
 
-    def list_remaining_victims(self, snap: snapshot.Snapshot) -> VictimsByNode:
-        """Return the candidates without pods that have left their nodes since."""
-        remaining: dict[str, NodeVictims] = {}
-        for name, node in (self.victims or {}).items():
-            row = snap.nodes.row_of.get(name)
-            if row is None or not snap.is_alive[row]:
-                continue
-            placed = {pod.uid for pod in snap.placed.get_pods(row)}
-            pods = tuple(pod for pod in node.pods if pod.uid in placed)
-            if pods:
-                remaining[name] = NodeVictims(pods, node.violations)
-        return remaining
+
+def drop_gone_victims(victims: VictimsByNode, snap: snapshot.Snapshot) -> dict[str, NodeVictims]:
+    """Return the candidates without pods that have left their nodes."""
+    remaining: dict[str, NodeVictims] = {}
+    for name, node in victims.items():
+        row = snap.nodes.row_of.get(name)
+        if row is None or not snap.is_alive[row]:
+            continue
+        placed = {pod.uid for pod in snap.placed.get_pods(row)}
+        pods = tuple(pod for pod in node.pods if pod.uid in placed)
+        if pods:
+            remaining[name] = NodeVictims(pods, node.violations)
+    return remaining

@@ -223,6 +223,10 @@ class Framework:
             no_nodes = status.unschedulable("", messages.NO_NODES)
             nothing = (0, 0, cycle.times, messages.NO_NODES)
             return ScheduleResult(None, cycle.state, no_nodes, None, *nothing)
+        if cycle.extenders is not None and cycle.extenders.error:
+            reasons = (cycle.extenders.error,)
+            error = status.Status(status.Code.ERROR, reasons, extender_answers.EXTENDER)
+            return self._ends_in_error(cycle, error)
         outcome = self._filters.pre_filter(cycle)
         if outcome.rejection is not None:
             cycle.times.end("PreFilter", outcome.rejection.code)
@@ -238,7 +242,6 @@ class Framework:
         if failed is None and answers is not None:
             failures = extender_filtering.reject_nodes(answers, failures, cycle.snap)
             cycle.failures = failures
-            failed = extender_filtering.find_error(answers, failures)
         cycle.times.end("Filter", failed.code if failed else status.Code.SUCCESS)
         if failed is not None:
             return self._ends_in_error(cycle, failed)

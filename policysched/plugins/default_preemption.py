@@ -118,8 +118,11 @@ class DefaultPreemption:
         if answered is not None and answered.preemption_error:
             return interface.PostFilterResult(self._make_error(answered.preemption_error))
         if answered is not None and answered.victims is not None:
-            return self._choose_answered_candidate(answered, pod, snap)
+            return self._choose_answered_candidate(answered.victims, pod, snap)
         found, refused = self.find_candidates(state, pod, snap, diagnosis)
+        if found and answered is not None and answered.decides_victims:
+            # The cluster has changed, and no extender was asked about these candidates.
+            return interface.PostFilterResult(self._make_rejection(NO_CANDIDATE))
         if found:
             return self._choose_candidate(found, pod, snap)
         if any(answer.plugin == self.name for answer in refused.values()):
@@ -152,14 +155,14 @@ class DefaultPreemption:
 
     def _choose_answered_candidate(
         self,
-        answered: extender_answers.ExtenderAnswers,
+        answered: extender_answers.VictimsByNode,
         pod: pod_shape.PodInfo,
         snap: snapshot.Snapshot,
     ) -> interface.PostFilterResult:
         """Choose among the candidates that extenders left."""
         found = [
             victims.Candidate(snap.nodes.row_of[name], node.pods, node.violations)
-            for name, node in answered.list_remaining_victims(snap).items()
+            for name, node in extender_answers.drop_gone_victims(answered, snap).items()
         ]
         if found:
             return self._choose_candidate(found, pod, snap)

@@ -259,6 +259,7 @@ class Scheduler:
         queued: queued_pod.QueuedPodInfo,
     ) -> None:
         """Schedule a pod with the answers of extenders, unless it has gone in the meantime."""
+        started_seconds = self._clock.monotonic_seconds()
         try:
             answers = await self._cycle.ask_extenders(extenders, framework, queued)
             if answers is None:
@@ -267,8 +268,10 @@ class Scheduler:
             newest = self.events.pods.current(queued.uid)
             if current is None or newest is None or newest.pod.spec.node_name:
                 self.queue.done(queued.uid)
+            elif self._is_stopping:
+                self._cycle.cancel(current, queued, started_seconds)
             else:
-                self._run_cycle(current, queued, answers)
+                self._run_cycle(current, queued, answers, started_seconds)
         finally:
             self._is_asking = False
             self._awake.set()
@@ -278,8 +281,9 @@ class Scheduler:
         framework: runtime.Framework,
         queued: queued_pod.QueuedPodInfo,
         extenders: extender_answers.ExtenderAnswers | None = None,
+        started_seconds: float | None = None,
     ) -> None:
-        assumed = self._cycle.run(framework, queued, extenders)
+        assumed = self._cycle.run(framework, queued, extenders, started_seconds)
         if assumed is not None:
             self._start_binding(assumed)
 

@@ -104,13 +104,22 @@ class SchedulingCycle:
                 queued.begin_attempt(bounds, self._cache.snapshot().now_seconds)
             return await extenders.ask(framework, queued.info, self._cache.snapshot)
         except asyncio.CancelledError:
-            self._handle_failure(framework, queued, failure.CANCELLED, started_seconds)
+            self.cancel(framework, queued, started_seconds)
             raise
         except Exception as error:  # noqa: BLE001 - plugins are third-party code
             _log.exception("extenders could not be asked about %s", queued.info.key)
             failed = failure.make_internal_failure(error)
             self._handle_failure(framework, queued, failed, started_seconds)
             return None
+
+    def cancel(
+        self,
+        framework: runtime.Framework,
+        queued: queued_pod.QueuedPodInfo,
+        started_seconds: float,
+    ) -> None:
+        """End an attempt without a decision, because the scheduler is stopping."""
+        self._handle_failure(framework, queued, failure.CANCELLED, started_seconds)
 
     def _handle_failure(
         self,
@@ -129,16 +138,18 @@ class SchedulingCycle:
         framework: runtime.Framework,
         queued: queued_pod.QueuedPodInfo,
         extenders: extender_answers.ExtenderAnswers | None = None,
+        started_seconds: float | None = None,
     ) -> AssumedPod | None:
         """Schedule a popped pod; return None if that failed and the failure was handled.
 
-        `extenders` are the answers of HTTP extenders; None if none was asked.
+        `extenders` are the answers of HTTP extenders; None if none was asked. The attempt began at
+        `started_seconds` of the monotonic clock; None for now.
         """
         self._cycles += 1
         if self._cycles % _CYCLES_A_SAMPLE or not self._start_sample_if_due():
-            return self._run_cycle(framework, queued, extenders)
+            return self._run_cycle(framework, queued, extenders, started_seconds)
         with plugin_watch.measuring(self._watch):
-            return self._run_cycle(framework, queued, extenders)
+            return self._run_cycle(framework, queued, extenders, started_seconds)
 
     def _start_sample_if_due(self) -> bool:
         now_seconds = self._clock.monotonic_seconds()
@@ -152,9 +163,11 @@ class SchedulingCycle:
         framework: runtime.Framework,
         queued: queued_pod.QueuedPodInfo,
         extenders: extender_answers.ExtenderAnswers | None,
+        started_seconds: float | None,
     ) -> AssumedPod | None:
         """Run one cycle and record its decision; return None after handling a failure."""
-        started_seconds = self._clock.monotonic_seconds()
+        if started_seconds is None:
+            started_seconds = self._clock.monotonic_seconds()
         prof = framework.profile
         bounds = prof.time_bounds
         try:

@@ -101,6 +101,16 @@ _REPEATED = (
             id="no-weight",
         ),
         pytest.param(
+            "- urlPrefix: http://h\n  filterVerb: 'f HTTP/1.1'\n",
+            [
+                (
+                    "5: `extenders[0]`: `filterVerb` must be a part of a URL, such as `filter` or "
+                    "`v1/filter`"
+                )
+            ],
+            id="verb-with-spaces",
+        ),
+        pytest.param(
             "- urlPrefix: http://h\n  prioritizeVerb: p\n  weight: -1\n",
             ["6: `extenders[0]`: `prioritizeVerb` needs a `weight` of at least 1"],
             id="negative-weight",

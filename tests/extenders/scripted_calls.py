@@ -9,8 +9,9 @@ from typing import Any, TypeAlias
 
 import msgspec
 
+from policysched import clock as clocks
 from policysched.cluster.pods import pod_shape
-from policysched.extenders import calls, chain, extender, settings
+from policysched.extenders import calls, chain, extender, measurements, settings
 
 Answer: TypeAlias = Any
 """A JSON value, an exception, or a function of the request that returns one of these."""
@@ -76,5 +77,7 @@ def make_chain(
 ) -> chain.ExtenderChain:
     """Return the chain of some extenders."""
     texts = ObjectNames()
-    made = [extender.Extender(each, script, texts) for each, script in extenders]
-    return chain.ExtenderChain(made, require_leadership)
+    clock = clocks.SystemClock()
+    measured = measurements.CallMeasurements(clock)
+    made = [extender.Extender(each, script, texts, measured) for each, script in extenders]
+    return chain.ExtenderChain(made, require_leadership, clock)

@@ -68,6 +68,22 @@ def _call(
     return asyncio.run(call())
 
 
+async def _post_to_raw_server(answer: bytes, count: int) -> list[bytes]:
+    """Send requests to a server that writes these bytes and closes; return the answers."""
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"{}")
+        writer.write(answer)
+        await writer.drain()
+        writer.close()
+
+    port = process.free_port()
+    async with await asyncio.start_server(serve, "127.0.0.1", port):
+        configured = settings.ExtenderSettings(f"http://127.0.0.1:{port}")
+        async with http_calls.open_caller(configured) as caller:
+            return [await caller.post("filter", b"{}") for _ in range(count)]
+
+
 class TestRequests:
     """Requests and errors."""
 
@@ -111,6 +127,23 @@ class TestRequests:
         monkeypatch.setattr(http_calls, "MAX_ANSWER_BYTES", 1000)
         with pytest.raises(calls.ExtenderError, match="exceeds 1000 bytes"):
             _call(send)
+
+    @pytest.mark.parametrize("version", [b"1.0", b"1.1"])
+    def test_an_answer_can_end_with_its_connection(self, version: bytes) -> None:
+        """Without a length, all bytes until then are the answer; many calls work in turn."""
+        answers = asyncio.run(_post_to_raw_server(b"HTTP/%s 200 OK\r\n\r\n{}" % version, 20))
+        assert answers == [b"{}"] * 20
+
+    def test_a_server_can_close_after_each_answer(self) -> None:
+        """Calls one right after the other do not use the closed connection."""
+        text = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"
+        assert asyncio.run(_post_to_raw_server(text, 20)) == [b"{}"] * 20
+
+    def test_a_cut_answer_is_an_error(self) -> None:
+        """The length says that something is missing."""
+        text = b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n{}"
+        with pytest.raises(calls.ExtenderError, match="before the end of the answer"):
+            asyncio.run(_post_to_raw_server(text, 1))
 
     def test_a_server_that_is_down(self) -> None:
         """The text names the URL without the password."""

@@ -218,7 +218,11 @@ def test_follows_a_changed_client_certificate(
         seen = _shake_hands(client, server)
         return seen and seen["subjectAltName"]
 
-    _write_certificate(tmp_path, authority.issue_cert("second.example"))
+    second = authority.issue_cert("second.example")
+    second.cert_chain_pems[0].write_to_path(tmp_path / "tls.crt")
+    followed.load_if_changed()  # the key does not belong to it yet
+    assert show() == (("DNS", "first.example"),)
+    _write_certificate(tmp_path, second)
     assert show() == (("DNS", "first.example"),)
     followed.load_if_changed()
     assert show() == (("DNS", "second.example"),)

@@ -181,9 +181,9 @@ def _of_parts(world: fakes.World) -> Iterator[Iterable[core.Metric]]:
     )
     policy_set: Any = types.SimpleNamespace(program=None)
     yield rule_expiry.collect_rule_expiry_metrics(lambda: policy_set)
-    asked = measurements.make_call_histograms()
-    asked.observe(0.01, "http://extender", "filter", "success")
-    yield scheduler_metrics.collect_extender_metrics(asked)
+    asked = measurements.CallMeasurements(world.clock)
+    asked.durations.observe(0.01, "http://extender", "filter", "success")
+    yield scheduler_metrics.collect_extender_metrics(asked.durations)
     in_use = state.VersionInUse("hash", (), world.clock.now())
     yield reporting.collect_reload_metrics(state.PolicyState("here", in_use))
 

@@ -246,6 +246,104 @@ class TestWaiting:
 
         fakes.play(scenario())
 
+    def test_asks_again_if_no_accepted_node_fits_any_more(self) -> None:
+        """Nodes that were not asked about are not rejected, so nothing is evicted for the pod."""
+
+        async def scenario() -> None:
+            script = scripted_calls.ScriptedCalls(
+                {"filter": lambda request: {"NodeNames": request["NodeNames"][:1]}}
+            )
+            script.hold = asyncio.Event()
+            world = _make_world(script, "n1", filter_verb="filter", preempt_verb="preempt")
+            world.add_pod("a")
+            await world.settle()
+            world.add_pod(builders.make_pod("foreign").node("n1"))
+            world.add_node("n2")
+            script.hold.set()
+            await world.settle()
+            assert world.bind.bound == [("a", "n2")]
+            asked = [body["NodeNames"] for body in script.list_bodies("filter")]
+            assert asked == [["n1"], ["n2"]]
+            assert world.preempts.asked == []
+
+        fakes.play(scenario())
+
+    def test_an_error_counts_although_no_node_fits_any_more(self) -> None:
+        """The attempt ends with it; no pod is evicted."""
+
+        async def scenario() -> None:
+            script = scripted_calls.ScriptedCalls({"filter": scripted_calls.FAILURE})
+            script.hold = asyncio.Event()
+            world = _make_world(script, "n1", filter_verb="filter")
+            world.preempts.script["a"] = [("n1", ("foreign",))]
+            world.add_pod("a")
+            await world.settle()
+            world.add_pod(builders.make_pod("foreign").node("n1"))
+            script.hold.set()
+            await world.settle()
+            assert world.where("a") == "backoff"
+            assert world.preempts.asked == []
+
+        fakes.play(scenario())
+
+    def test_a_node_that_is_deleted_meanwhile_is_not_sent_on(self) -> None:
+        """The next extender is asked about the others."""
+
+        async def scenario() -> None:
+            first = scripted_calls.ScriptedCalls({"filter": _accept("n1", "n2")})
+            first.hold = asyncio.Event()
+            second = scripted_calls.ScriptedCalls({"filter": _accept("n2")})
+            filtering = scripted_calls.make_settings(filter_verb="filter")
+            made = scripted_calls.make_chain((filtering, first), (filtering, second))
+            world = fakes.World(extenders=made)
+            world.add_node("n1")
+            world.add_node("n2")
+            world.add_pod("a")
+            await world.settle()
+            world.nodes.delete(builders.make_node("n1").build())
+            first.hold.set()
+            await world.settle()
+            assert [body["NodeNames"] for body in second.list_bodies("filter")] == [["n2"]]
+            assert world.bind.bound == [("a", "n2")]
+
+        fakes.play(scenario())
+
+    def test_the_attempt_lasts_as_long_as_the_calls(self) -> None:
+        """Durations include the time in which extenders were asked."""
+
+        async def scenario() -> None:
+            script = scripted_calls.ScriptedCalls({"filter": _accept("n1")})
+            script.hold = asyncio.Event()
+            world = _make_world(script, "n1", filter_verb="filter")
+            world.add_pod("a")
+            await world.settle()
+            world.clock.advance(4.0)
+            script.hold.set()
+            await world.settle()
+            decision = world.scheduler.decisions.find_latest_decision("default/a")
+            assert decision is not None
+            assert decision.duration_seconds == 4.0
+
+        fakes.play(scenario())
+
+    def test_nothing_is_bound_after_a_stop(self) -> None:
+        """An answer that comes while the scheduler stops requeues the pod for the next leader."""
+
+        async def scenario() -> None:
+            script = scripted_calls.ScriptedCalls({"filter": _accept("n1")})
+            script.hold = asyncio.Event()
+            world = _make_world(script, "n1", filter_verb="filter")
+            world.add_pod("a")
+            await world.settle()
+            stopping = asyncio.create_task(world.scheduler.stop())
+            await asyncio.sleep(0)
+            script.hold.set()
+            assert await stopping
+            assert world.bind.bound == []
+            assert world.where("a") == "backoff"
+
+        fakes.play(scenario())
+
     def test_stopping_requeues_the_pod(self) -> None:
         """A call that does not end is cancelled, and the pod waits for the next leader."""
 

@@ -34,12 +34,3 @@ def reject_nodes(
             # Also if a plugin rejected the node: the original overwrites the reason.
             ids[row] = table.intern(answers.rejections[name])
     return first_failures.FirstFailures(ids, table)
-
-
-def find_error(
-    answers: extender_answers.ExtenderAnswers, failures: first_failures.FirstFailures
-) -> status.Status | None:
-    """Return the error of an extender, if any node passed Filter; None without an error."""
-    if not answers.error or not len(failures.get_feasible_rows()):
-        return None
-    return status.Status(status.Code.ERROR, (answers.error,), extender_answers.EXTENDER)
