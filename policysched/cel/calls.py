@@ -59,7 +59,7 @@ def _plan_dispatch(node: FunctionCall, arguments: Sequence[Evaluate]) -> Evaluat
     if len(candidates) == 1 and len(arguments) == 2 and candidates[0].takes_all:  # noqa: PLR2004 - a binary operator
         return _plan_binary(overloads[0], *arguments)
 
-    collect = _plan_arguments(arguments)
+    collect = _plan_arguments(node, arguments)
 
     def call(frame: Frame) -> Value:
         values = collect(frame)
@@ -71,9 +71,14 @@ def _plan_dispatch(node: FunctionCall, arguments: Sequence[Evaluate]) -> Evaluat
     return call
 
 
-def _plan_arguments(arguments: Sequence[Evaluate]) -> Callable[[Frame], list[Value]]:
-    """Return the function for the values of the arguments; of two, cel-go evaluates both."""
-    if len(arguments) != 2:  # noqa: PLR2004 - a binary operator, or a method of one argument
+def _plan_arguments(
+    node: FunctionCall, arguments: Sequence[Evaluate]
+) -> Callable[[Frame], list[Value]]:
+    """Return the function for the values of the arguments.
+
+    Of two, cel-go evaluates both, unless their values choose the overload.
+    """
+    if len(arguments) != 2 or len(node.overloads) > 1:  # noqa: PLR2004 - of a binary call
         return lambda frame: [argument(frame) for argument in arguments]
     left, right = arguments
     return lambda frame: _evaluate_both(left, right, frame)

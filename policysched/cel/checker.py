@@ -133,7 +133,7 @@ class _Checker:
         self._uniform: list[list[Type]] = []
         self._exempt_calls = 0
         self._formats: list[tuple[str, ListLiteral]] = []
-        self._element_types: dict[int, list[Type]] = {}
+        self._part_types: dict[int, list[Type]] = {}
         self._checks: dict[type[CelNode], Callable[[Any], Type]] = {
             Literal: self._check_literal,
             Identifier: self._check_identifier,
@@ -158,9 +158,13 @@ class _Checker:
                 if other != first:
                     raise CompilationError(f"expected type '{first}' but found '{other}'")
         for text, arguments in self._formats:
-            types = [self._finish(each) for each in self._element_types[id(arguments)]]
-            check_format(text, arguments, types)
+            check_format(text, self._list_parts(arguments), self._list_parts)
         return self._finish(result)
+
+    def _list_parts(self, node: CelNode) -> list[tuple[CelNode, Type]]:
+        """Return the parts of a list or map literal with their types; of others none."""
+        types = self._part_types.get(id(node), [])
+        return list(zip(node.list_children(), map(self._finish, types), strict=False))
 
     def _check(self, node: CelNode) -> Type:
         """Return the type of a node, after completing it."""
@@ -285,13 +289,14 @@ class _Checker:
     def _check_list(self, node: ListLiteral) -> Type:
         types = list(map(self._check, node.elements))
         types = list(map(self._unwrap_element, types, node.optional))
-        self._element_types[id(node)] = types
+        self._part_types[id(node)] = types
         return list_of(self._join(types))
 
     def _check_map(self, node: MapLiteral) -> Type:
-        keys = self._join(list(map(self._check, node.keys)))
-        values = list(map(self._check, node.values))
-        return map_of(keys, self._join(list(map(self._unwrap_element, values, node.optional))))
+        keys, values = (list(map(self._check, part)) for part in (node.keys, node.values))
+        self._part_types[id(node)] = keys + values
+        key = self._join(keys)
+        return map_of(key, self._join(list(map(self._unwrap_element, values, node.optional))))
 
     def _unwrap_element(self, type_: Type, is_optional: bool) -> Type:  # noqa: FBT001 - a field of the literal
         if not is_optional:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from policysched.cel.failures import CompilationError, EvaluationError
 from policysched.cel.functions import regexes, string_format, times
 from policysched.cel.static_types import DURATION, DYN, TIMESTAMP, Type
-from policysched.cel.syntax_tree import CelNode, FunctionCall, ListLiteral, Literal, MapLiteral
+from policysched.cel.syntax_tree import CelNode, FunctionCall, Literal
 
 PATTERN_FUNCTIONS = frozenset({"matches", "find", "findAll"})
 
@@ -47,8 +47,16 @@ def _check_time(node: FunctionCall) -> None:
         raise CompilationError(f"invalid {node.function} argument") from None
 
 
-def check_format(text: str, arguments: ListLiteral, types: Sequence[Type]) -> None:
-    """Check a constant format with a list of arguments, which have these types.
+_Parts = Sequence[tuple[CelNode, Type]]
+
+
+def check_format(text: str, arguments: _Parts, list_parts: Callable[[CelNode], _Parts]) -> None:
+    """Check a constant format with a list of arguments and their types.
+
+    Args:
+        text: the format.
+        arguments: each with its type.
+        list_parts: returns the parts of a list or map literal with their types.
 
     Raises:
         CompilationError: the format is wrong, or an argument does not fit.
@@ -58,27 +66,26 @@ def check_format(text: str, arguments: ListLiteral, types: Sequence[Type]) -> No
     except EvaluationError as error:
         raise CompilationError(str(error)) from None
     clauses = [part for part in parts if isinstance(part, string_format.Clause)]
-    if len(clauses) > len(types):
-        raise CompilationError(f"index {len(types)} out of range")
-    if len(clauses) < len(types):
+    if len(clauses) > len(arguments):
+        raise CompilationError(f"index {len(arguments)} out of range")
+    if len(clauses) < len(arguments):
         raise CompilationError(
             "too many arguments supplied to string.format"
-            f" (expected {len(clauses)}, got {len(types)})"
+            f" (expected {len(clauses)}, got {len(arguments)})"
         )
-    for clause, argument, type_ in zip(clauses, arguments.elements, types, strict=True):
-        if not _can_format(clause.verb, argument, type_):
-            raise CompilationError(f"error during formatting: %{clause.verb} was given {type_}")
+    for clause, argument in zip(clauses, arguments, strict=True):
+        _check_argument(clause.verb, argument, list_parts)
 
 
-def _can_format(verb: str, argument: CelNode, type_: Type) -> bool:
-    if type_ == DYN:
-        return True
-    if type_.name not in _FORMATTED_TYPES[verb]:
-        return False
-    is_literal = isinstance(argument, (ListLiteral, MapLiteral))
-    return not is_literal or all(
-        each == DYN or each.name in _FORMATTED_TYPES[verb] for each in type_.parameters
-    )
+def _check_argument(
+    verb: str, argument: tuple[CelNode, Type], list_parts: Callable[[CelNode], _Parts]
+) -> None:
+    pending = [argument]
+    while pending:
+        node, type_ = pending.pop()
+        if type_ != DYN and type_.name not in _FORMATTED_TYPES[verb]:
+            raise CompilationError(f"error during formatting: %{verb} was given {type_}")
+        pending += list_parts(node)
 
 
 _WHOLE_NUMBERS: Final = frozenset({"int", "uint"})

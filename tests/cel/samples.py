@@ -27,8 +27,9 @@ ODD_UINTS: Final = ("18446744073709551615u", "18446744073709551616u", "0xFu", "0
 ODD_DOUBLES: Final = ("1e309", "-1e309", "1e-400", ".5", "1.e3", "-(1.5)", "1E3", "0.0 / 0.0")
 MESSAGE_FIELDS: Final = (
     *(("seconds",), ("nanos",), ("seconds", "?nanos"), ("?seconds",), ("other",), ("`seconds`",)),
-    *((), ("nanos", "seconds")),
+    (),
 )
+"""Fields in the order of the message, in which policysched evaluates them."""
 SECONDS: Final = ("0", "1", "-1", "1770000000", "2147483648", '"a"', "1u", "null")
 KEY_KINDS: Final = (
     "double",
