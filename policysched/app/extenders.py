@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
-from typing import Generic, Protocol, TypeVar
+from collections.abc import AsyncIterator, Callable, Sequence
+from typing import Generic, TypeVar
 
 from policysched import clock as clocks
 from policysched import histogram
+from policysched.cluster.objects import objects
 from policysched.extenders import (
     chain,
     extender,
@@ -20,7 +21,6 @@ from policysched.extenders import (
 from policysched.kube.reading import reflector
 
 _T = TypeVar("_T")
-T_contra = TypeVar("T_contra", contravariant=True)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -34,8 +34,8 @@ class ConnectedExtenders:
     """
 
     chain: chain.ExtenderChain
-    pods: object_texts.PodTexts
-    nodes: object_texts.NodeTexts | None
+    pods: object_texts.ObjectTexts[objects.Pod]
+    nodes: object_texts.ObjectTexts[objects.Node] | None
     calls: histogram.LabelledHistograms
 
 
@@ -53,15 +53,14 @@ async def connect_extenders(
     if not configured:
         yield None
         return
-    pods = object_texts.PodTexts(keeps_placed=any(map(_receives_victims, configured)))
-    nodes = object_texts.NodeTexts()
-    texts = object_texts.ObjectTexts(pods, nodes)
+    pods = object_texts.make_pod_texts(keeps_placed=any(map(_receives_victims, configured)))
+    nodes = object_texts.make_node_texts()
     measured = measurements.CallMeasurements(clock)
     made = []
     async with contextlib.AsyncExitStack() as sessions:
         for each in configured:
             caller = await sessions.enter_async_context(http_calls.open_caller(each))
-            made.append(extender.Extender(each, caller, texts, measured))
+            made.append(extender.Extender(each, caller, pods, nodes, measured))
         is_sent_nodes = not all(each.node_cache_capable for each in configured)
         yield ConnectedExtenders(
             chain.ExtenderChain(made, require_leadership, clock),
@@ -75,26 +74,12 @@ def _receives_victims(each: settings.ExtenderSettings) -> bool:
     return bool(each.preempt_verb) and not each.node_cache_capable
 
 
-class KeptTexts(Protocol[T_contra]):
-    """Keeps the texts of objects of one kind."""
-
-    def keep(self, item: T_contra, text: bytes, /) -> None:
-        """Keep the text of a new version of an object."""
-        ...
-
-    def forget(self, item: T_contra, /) -> None:
-        """Forget a deleted object."""
-        ...
-
-    def retain(self, items: Iterable[T_contra], /) -> None:
-        """Forget all other objects."""
-        ...
-
-
 class TextForgettingSink(Generic[_T]):
     """Passes changes on, and forgets the texts of deleted objects."""
 
-    def __init__(self, sink: reflector.ReflectorSink[_T], texts: KeptTexts[_T]) -> None:
+    def __init__(
+        self, sink: reflector.ReflectorSink[_T], texts: object_texts.ObjectTexts[_T]
+    ) -> None:
         """Pass changes to `sink`; the decoder adds texts to `texts`."""
         self._sink = sink
         self._texts = texts

@@ -10,6 +10,7 @@ from typing import Any
 from policysched.app import extenders
 from policysched.cluster import cache as caches
 from policysched.cluster.objects import objects
+from policysched.extenders import object_texts
 from policysched.kube.http import client
 from policysched.kube.reading import decoding, reflector, resources
 from policysched.scheduler import scheduler as schedulers
@@ -61,7 +62,7 @@ def _make_reflector(
     resource: resources.ApiResource[decoding.T],
     sink: reflector.ReflectorSink[decoding.T],
     rng: random.Random,
-    texts: extenders.KeptTexts[decoding.T] | None,
+    texts: object_texts.ObjectTexts[decoding.T] | None,
 ) -> reflector.Reflector[decoding.T]:
     """Return a reflector that keeps the JSON of objects in `texts`, if given."""
     if texts is None:

@@ -41,14 +41,17 @@ class Extender:
         self,
         configured: settings.ExtenderSettings,
         caller: calls.ExtenderCaller,
-        texts: requests.KnownObjects,
+        pods: requests.TextLookup,
+        nodes: requests.TextLookup,
         measured: measurements.CallMeasurements,
     ) -> None:
-        """Send requests by `caller`, with the objects in `texts`, and measure them."""
+        """Send requests by `caller`, with the JSON of pods and nodes, and measure them."""
         self.settings = configured
         self._measured = measured
         self._caller = caller
-        self._encoder = requests.RequestEncoder(texts, sends_names=configured.node_cache_capable)
+        self._encoder = requests.RequestEncoder(
+            pods, nodes, sends_names=configured.node_cache_capable
+        )
         self._resources = interest.collect_managed_resources(configured)
 
     @property

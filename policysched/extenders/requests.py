@@ -15,15 +15,11 @@ from policysched.cluster.pods import pod_shape
 from policysched.framework import extender_answers
 
 
-class KnownObjects(Protocol):
-    """The objects of the cluster as JSON, without kind, apiVersion and, for pods, managedFields."""
+class TextLookup(Protocol):
+    """Objects of one kind as JSON, without kind and apiVersion (`object_texts.ObjectTexts`)."""
 
-    def get_pod(self, pod: pod_shape.PodInfo) -> bytes:
-        """Return the newest version of a pod that is known."""
-        ...
-
-    def get_node(self, name: str) -> bytes:
-        """Return a node."""
+    def get(self, key: str) -> bytes:
+        """Return the newest version of an object; the key of a pod is its uid."""
         ...
 
 
@@ -72,25 +68,26 @@ class _Binding(msgspec.Struct):
 class RequestEncoder:
     """Encodes the requests to one extender."""
 
-    def __init__(self, objects: KnownObjects, *, sends_names: bool) -> None:
-        """Encode the texts of `objects`; with `sends_names`, names of nodes and uids of victims."""
-        self._objects = objects
+    def __init__(self, pods: TextLookup, nodes: TextLookup, *, sends_names: bool) -> None:
+        """Encode `pods` and `nodes`; with `sends_names`, names of nodes and uids of victims."""
+        self._pods = pods
+        self._nodes = nodes
         self._sends_names = sends_names
         self._encode = msgspec.json.Encoder().encode
 
     def encode_nodes(self, pod: pod_shape.PodInfo, names: Sequence[str]) -> bytes:
         """Return the body of Filter and Prioritize."""
-        text = msgspec.Raw(self._objects.get_pod(pod))
+        text = msgspec.Raw(self._pods.get(pod.uid))
         if self._sends_names:
             return self._encode(_Nodes(text, None, names))
-        nodes = [msgspec.Raw(self._objects.get_node(name)) for name in names]
+        nodes = [msgspec.Raw(self._nodes.get(name)) for name in names]
         return self._encode(_Nodes(text, _NodeList(nodes), None))
 
     def encode_victims(
         self, pod: pod_shape.PodInfo, victims: extender_answers.VictimsByNode
     ) -> bytes:
         """Return the body of Preempt."""
-        text = msgspec.Raw(self._objects.get_pod(pod))
+        text = msgspec.Raw(self._pods.get(pod.uid))
         if self._sends_names:
             return self._encode(_Preemption(text, None, _make_meta_victims(victims)))
         return self._encode(_Preemption(text, self._make_victims(victims), None))
@@ -102,7 +99,7 @@ class RequestEncoder:
         }
 
     def _list_texts(self, pods: Iterable[pod_shape.PodInfo]) -> list[msgspec.Raw]:
-        return [msgspec.Raw(self._objects.get_pod(pod)) for pod in pods]
+        return [msgspec.Raw(self._pods.get(pod.uid)) for pod in pods]
 
     def encode_binding(self, pod: pod_shape.PodInfo, node_name: str) -> bytes:
         """Return the body of Bind."""

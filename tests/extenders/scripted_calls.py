@@ -10,7 +10,6 @@ from typing import Any, TypeAlias
 import msgspec
 
 from policysched import clock as clocks
-from policysched.cluster.pods import pod_shape
 from policysched.extenders import calls, chain, extender, measurements, settings
 
 Answer: TypeAlias = Any
@@ -50,15 +49,11 @@ class ScriptedCalls:
 
 
 class ObjectNames:
-    """Texts that contain only the names of objects."""
+    """Texts that contain only the keys of objects."""
 
-    def get_pod(self, pod: pod_shape.PodInfo) -> bytes:
-        """Return a pod with its name."""
-        return msgspec.json.encode({"metadata": {"name": pod.pod.metadata.name}})
-
-    def get_node(self, name: str) -> bytes:
-        """Return a node with its name."""
-        return msgspec.json.encode({"metadata": {"name": name}})
+    def get(self, key: str) -> bytes:
+        """Return an object with its key as name."""
+        return msgspec.json.encode({"metadata": {"name": key}})
 
 
 FAILURE = calls.ExtenderError("the extender is down")
@@ -79,5 +74,5 @@ def make_chain(
     texts = ObjectNames()
     clock = clocks.SystemClock()
     measured = measurements.CallMeasurements(clock)
-    made = [extender.Extender(each, script, texts, measured) for each, script in extenders]
+    made = [extender.Extender(each, script, texts, texts, measured) for each, script in extenders]
     return chain.ExtenderChain(made, require_leadership, clock)

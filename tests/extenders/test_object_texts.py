@@ -26,34 +26,29 @@ def _make_info(builder: builders.PodBuilder) -> pod_shape.PodInfo:
     return pod_shape.PodShapeCache(frozenset()).make_pod_info(builder.build())
 
 
-@pytest.fixture
-def texts() -> object_texts.ObjectTexts:
-    """The texts of a pod and a node."""
-    pods, nodes = object_texts.PodTexts(keeps_placed=False), object_texts.NodeTexts()
+def _make_encoder(*, sends_names: bool) -> requests.RequestEncoder:
+    """Return an encoder that knows a pod and a node."""
+    pods, nodes = object_texts.make_pod_texts(keeps_placed=False), object_texts.make_node_texts()
     pods.keep(builders.make_pod("a").build(), POD)
     nodes.keep(builders.make_node("n").build(), NODE)
-    return object_texts.ObjectTexts(pods, nodes)
+    return requests.RequestEncoder(pods, nodes, sends_names=sends_names)
 
 
 class TestRequests:
     """What an extender receives."""
 
-    def test_sends_fields_that_policysched_does_not_read(
-        self, texts: object_texts.ObjectTexts
-    ) -> None:
+    def test_sends_fields_that_policysched_does_not_read(self) -> None:
         """Pods come without managedFields, nodes with them, both without kind and apiVersion."""
-        encoder = requests.RequestEncoder(texts, sends_names=False)
+        encoder = _make_encoder(sends_names=False)
         sent = encoder.encode_nodes(_make_info(builders.make_pod("a")), ["n"])
         assert sent == (
             b'{"Pod":' + SENT_POD + b',"Nodes":{"items":[' + SENT_NODE + b'],"metadata":{}},'
             b'"NodeNames":null}'
         )
 
-    def test_sends_names_to_extenders_that_know_the_nodes(
-        self, texts: object_texts.ObjectTexts
-    ) -> None:
+    def test_sends_names_to_extenders_that_know_the_nodes(self) -> None:
         """Victims are uids then."""
-        encoder = requests.RequestEncoder(texts, sends_names=True)
+        encoder = _make_encoder(sends_names=True)
         info = _make_info(builders.make_pod("a"))
         assert encoder.encode_nodes(info, ["n"]).endswith(b',"Nodes":null,"NodeNames":["n"]}')
         victims = {"n": extender_answers.NodeVictims((info,), 1)}
@@ -70,35 +65,35 @@ class TestTexts:
         """Only extenders that receive victims need them."""
         placed = builders.make_pod("a").node("n").build()
         for keeps, is_there in ((False, False), (True, True)):
-            pods = object_texts.PodTexts(keeps_placed=keeps)
+            pods = object_texts.make_pod_texts(keeps_placed=keeps)
             pods.keep(builders.make_pod("a").build(), POD)
             pods.keep(placed, POD)
             assert _is_known(pods, placed) is is_there
 
     def test_follows_changes(self) -> None:
         """A new version replaces the text; gone objects are forgotten."""
-        nodes = object_texts.NodeTexts()
+        nodes = object_texts.make_node_texts()
         known = builders.make_node("n").build()
         nodes.keep(known, NODE)
         assert nodes.get("n") == SENT_NODE
         nodes.keep(known, b'{"metadata":{}}')
         assert nodes.get("n") == b'{"metadata":{}}'
         nodes.retain([])
-        with pytest.raises(calls.ExtenderError, match="node n has left the cluster"):
+        with pytest.raises(calls.ExtenderError, match="n has left the cluster"):
             nodes.get("n")
 
     def test_forgets_deleted_objects(self) -> None:
         """A pod that was deleted is not sent."""
-        pods = object_texts.PodTexts(keeps_placed=True)
+        pods = object_texts.make_pod_texts(keeps_placed=True)
         gone = builders.make_pod("a").build()
         pods.keep(gone, POD)
         pods.forget(gone)
         assert not _is_known(pods, gone)
 
 
-def _is_known(pods: object_texts.PodTexts, pod: objects.Pod) -> bool:
+def _is_known(pods: object_texts.ObjectTexts[objects.Pod], pod: objects.Pod) -> bool:
     try:
-        text = pods.get(_make_info(builders.PodBuilder(pod)))
+        text = pods.get(pod.metadata.uid)
     except calls.ExtenderError:
         return False
     assert msgspec.json.decode(text)

@@ -41,7 +41,7 @@ class TestChoice:
             assert world.bind.bound == [("a", "n2")]
             (body,) = script.list_bodies("filter")
             assert body == {
-                "Pod": {"metadata": {"name": "a"}},
+                "Pod": {"metadata": {"name": "uid-default-a"}},
                 "Nodes": None,
                 "NodeNames": ["n2", "n3"],
             }
