@@ -15,6 +15,8 @@ import itertools
 import logging
 from collections.abc import Callable, Iterable, Sequence
 
+import numpy as np
+
 from policysched import clock as clocks
 from policysched import int64
 from policysched.cluster import snapshot
@@ -119,11 +121,13 @@ class PodQuestions:
         snap = self._take_snapshot()
         if answers.accepts_nomination:
             return not self._framework.find_fitting_nomination(self._pod, snap)
-        rows = self._framework.feasible_rows(self._pod, snap).tolist()
-        fitting = {snap.nodes.names[row] for row in rows}
+        fits = np.zeros(snap.size, bool)
+        fits[self._framework.feasible_rows(self._pod, snap)] = True
         if answers.accepted:
-            return answers.accepted.isdisjoint(fitting)
-        return self._has_asked_all and not fitting <= self._asked_nodes
+            rows = map(snap.nodes.row_of.get, answers.accepted)
+            return not any(row is not None and fits[row] for row in rows)
+        names = map(snap.nodes.names.__getitem__, fits.nonzero()[0].tolist())
+        return self._has_asked_all and not self._asked_nodes.issuperset(names)
 
     # --- Filter -----------------------------------------------------------------------------------
 

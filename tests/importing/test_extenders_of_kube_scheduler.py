@@ -20,7 +20,7 @@ from tests.realcluster import components
 pytestmark = pytest.mark.e2e
 
 _LIMIT_SECONDS = 60
-_CASES = 30
+_CASES = 16
 _KUBECONFIG = {
     "apiVersion": "v1",
     "kind": "Config",

@@ -12,7 +12,7 @@ from tests.conformance.extenders import product, run, server
 
 pytestmark = pytest.mark.e2e
 
-_SHARE = 5
+_SHARE = 10
 """One case for so many clusters of other comparisons."""
 
 

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.e2e
 
 _SEED = 1
 _CASES_OF_ALL_ROWS = 2000
-_CASES_TWICE = 20
+_CASES_TWICE = 10
 
 
 class _SecondOracle:
