@@ -101,7 +101,7 @@ class PodQuestions:
         # Plugins, which see all nodes after the nominated one, replace what was said before.
         kept = {name: answer for name, answer in earlier.items() if name in self._asked_nodes}
         answers = extender_answers.ExtenderAnswers(
-            accepted=frozenset(accepted) if self._asked_nodes and self._filters else None,
+            accepted=frozenset(accepted) if self._filters else None,
             rejections=kept | self._rejections,
         )
         if not accepted and self._preemptors:

@@ -73,7 +73,7 @@ class ExtenderAnswers:
 
     Attributes:
         asked: the extenders, in the order in which they are asked.
-        accepted: names of the nodes that all extenders accepted; None if none was asked.
+        accepted: names of the nodes that all extenders accepted; None if none of them filters.
         accepts_nomination: whether `accepted` is the pod's nominated node, which was tried first.
         rejections: by node name, the rejections for which an extender gave a text.
         error: why the attempt ends without a node; "" for no error.

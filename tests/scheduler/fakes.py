@@ -16,6 +16,7 @@ from policysched.cluster.pods import pod_shape
 from policysched.framework import (
     cycle_state,
     events,
+    extender_answers,
     handles,
     interface,
     preemptions,
@@ -249,9 +250,26 @@ class Preempts:
             return interface.PostFilterResult(status.unschedulable(self.name))
         self.asked.append(name)
         node_name, victims = answers.pop(0) if len(answers) > 1 else answers[0]
-        found = (self.cache().get_pod(f"uid-default-{victim}") for victim in victims)
-        gone = tuple(victim for victim in found if victim is not None)
+        gone = self._get_pods(victims)
         return interface.PostFilterResult(status.SUCCESS, node_name, gone)
+
+    def find_victims(
+        self,
+        state: cycle_state.CycleState,
+        pod: pod_shape.PodInfo,
+        snap: snapshot.Snapshot,
+        diagnosis: interface.Diagnosis,
+    ) -> extender_answers.VictimsByNode:
+        """Return the answers of the script as candidates."""
+        answers = self.script.get(pod.pod.metadata.name, ())
+        return {
+            node_name: extender_answers.NodeVictims(self._get_pods(victims), 0)
+            for node_name, victims in answers
+        }
+
+    def _get_pods(self, names: Sequence[str]) -> tuple[pod_shape.PodInfo, ...]:
+        found = (self.cache().get_pod(f"uid-default-{name}") for name in names)
+        return tuple(pod for pod in found if pod is not None)
 
 
 @dataclasses.dataclass

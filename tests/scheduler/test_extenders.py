@@ -268,6 +268,28 @@ class TestWaiting:
 
         fakes.play(scenario())
 
+    def test_asks_about_a_node_that_fits_only_since_preemption_was_asked_about(self) -> None:
+        """No node could be asked about before; the new one is not taken unasked."""
+
+        async def scenario() -> None:
+            script = scripted_calls.ScriptedCalls(
+                {"filter": _accept(), "preempt": {"NodeNameToMetaVictims": {}}}
+            )
+            script.hold = asyncio.Event()
+            world = _make_world(script, "n1", filter_verb="filter", preempt_verb="preempt")
+            world.add_pod(builders.make_pod("there").node("n1"))
+            world.preempts.script["a"] = [("n1", ("there",))]
+            world.add_pod("a")
+            await world.settle()
+            assert [verb for verb, _ in script.requests] == ["preempt"]
+            world.add_node("n2")
+            script.hold.set()
+            await world.settle()
+            assert [body["NodeNames"] for body in script.list_bodies("filter")] == [["n2"]]
+            assert world.bind.bound == []
+
+        fakes.play(scenario())
+
     def test_an_error_counts_although_no_node_fits_any_more(self) -> None:
         """The attempt ends with it; no pod is evicted."""
 
