@@ -261,7 +261,7 @@ class Scheduler:
         """Schedule a pod with the answers of extenders, unless it has gone in the meantime."""
         started_seconds = self._clock.monotonic_seconds()
         try:
-            answers = await self._cycle.ask_extenders(extenders, framework, queued)
+            answers = await self._cycle.ask_extenders(extenders, framework, queued, started_seconds)
             if answers is None:
                 return
             current = self._frameworks.get(queued.info.pod.spec.scheduler_name)

@@ -95,9 +95,12 @@ class SchedulingCycle:
         extenders: ports.Extenders,
         framework: runtime.Framework,
         queued: queued_pod.QueuedPodInfo,
+        started_seconds: float,
     ) -> extender_answers.ExtenderAnswers | None:
-        """Ask HTTP extenders about a popped pod; return None after handling a failure."""
-        started_seconds = self._clock.monotonic_seconds()
+        """Ask HTTP extenders about a popped pod; return None after handling a failure.
+
+        The attempt began at `started_seconds` of the monotonic clock.
+        """
         bounds = framework.profile.time_bounds
         try:
             if bounds.waiting or bounds.pod_age:
