@@ -70,6 +70,11 @@ class Snapshot:
         rows = self.storage.pods.count_claim_uses(namespace, claim_name)
         return any(self.nodes.is_alive[row] for row in rows)
 
+    def find_row(self, node_name: str) -> int | None:
+        """Return the row of a live node, or None if there is none of this name."""
+        row = self.nodes.row_of.get(node_name)
+        return None if row is None or not self.nodes.is_alive[row] else row
+
     def view_all_rows(self) -> NodeView:
         """Return a view of all N rows."""
         return NodeView(self, slice(0, self.size))

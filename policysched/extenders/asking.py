@@ -188,19 +188,14 @@ class PodQuestions:
             except calls.ExtenderError as error:
                 self._skip_or_raise(each, error)
                 continue
-            sent = frozenset(names)
-            names = [name for name in filtered.accepted if name in sent]
+            names = filtered.accepted
             self._rejections.update(filtered.rejections)
         return names
 
     def _keep_existing(self, names: Sequence[str]) -> Sequence[str]:
         """Return the nodes without those that were deleted while an extender was asked."""
         snap = self._take_snapshot()
-        row_of, is_alive = snap.nodes.row_of, snap.is_alive
-        rows = [row_of.get(name, -1) for name in names]
-        if all(row >= 0 for row in rows) and is_alive[rows].all():
-            return names
-        return [n for n, row in zip(names, rows, strict=True) if row >= 0 and is_alive[row]]
+        return [name for name in names if snap.find_row(name) is not None]
 
     # --- Prioritize -------------------------------------------------------------------------------
 

@@ -83,10 +83,14 @@ class Extender:
         return FilteredNodes(self._find_accepted(reply, names), rejections)
 
     def _find_accepted(self, reply: replies.FilterReply, names: Sequence[str]) -> list[str]:
-        """Return the nodes that remain, without duplicates."""
-        if not self.settings.node_cache_capable or reply.node_names is None:
-            return list(dict.fromkeys(reply.node_list_names or ()))
+        """Return the nodes that remain, each once.
+
+        Raises:
+            ExtenderError: `node_names` has a node that was not sent.
+        """
         sent = frozenset(names)
+        if not self.settings.node_cache_capable or reply.node_names is None:
+            return [name for name in dict.fromkeys(reply.node_list_names or ()) if name in sent]
         for name in reply.node_names:
             if name not in sent:
                 raise calls.ExtenderError(
@@ -155,8 +159,8 @@ class Extender:
         snap: snapshot.Snapshot,
         gone: frozenset[str],
     ) -> extender_answers.NodeVictims:
-        row = snap.nodes.row_of.get(name)
-        if row is None or not snap.is_alive[row]:
+        row = snap.find_row(name)
+        if row is None:
             raise calls.ExtenderError(f'nodeinfo not found for node name "{name}"')
         placed = {pod.uid: pod for pod in snap.placed.get_pods(row)}
         uids = [uid for uid in victims.uids if uid not in gone]
@@ -204,7 +208,7 @@ def _list_gone(sent: extender_answers.VictimsByNode, snap: snapshot.Snapshot) ->
     left = extender_answers.drop_gone_victims(sent, snap)
     uids = {pod.uid for node in sent.values() for pod in node.pods}
     left_uids = {pod.uid for node in left.values() for pod in node.pods}
-    gone_nodes = {name for name in sent if snap.nodes.row_of.get(name) is None}
+    gone_nodes = {name for name in sent if snap.find_row(name) is None}
     return frozenset(uids - left_uids | gone_nodes)
 
 

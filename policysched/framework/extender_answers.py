@@ -98,8 +98,8 @@ def drop_gone_victims(victims: VictimsByNode, snap: snapshot.Snapshot) -> dict[s
     """Return the candidates without pods that have left their nodes."""
     remaining: dict[str, NodeVictims] = {}
     for name, node in victims.items():
-        row = snap.nodes.row_of.get(name)
-        if row is None or not snap.is_alive[row]:
+        row = snap.find_row(name)
+        if row is None:
             continue
         placed = {pod.uid for pod in snap.placed.get_pods(row)}
         pods = tuple(pod for pod in node.pods if pod.uid in placed)

@@ -265,9 +265,8 @@ def _find_preemptor_ineligibility(
         return NEVER
     if limits is not None and limits.objection:
         return limits.objection
-    node_name = pod.pod.status.nominated_node_name
-    row = snap.nodes.row_of.get(node_name) if node_name else None
-    if row is None or not snap.is_alive[row] or _cannot_help_by_eviction(row, diagnosis):
+    row = snap.find_row(pod.pod.status.nominated_node_name)
+    if row is None or _cannot_help_by_eviction(row, diagnosis):
         return ""
     priority = pod.shape.priority
     lesser = (p for p in snap.placed.get_pods(row) if p.shape.priority < priority)

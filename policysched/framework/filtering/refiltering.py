@@ -251,8 +251,9 @@ def own_nomination(
     Whether PreFilter chose other nodes does not matter (`schedule_one.go`, evaluateNominatedNode).
     """
     snap = cycle.snap
-    row = snap.nodes.row_of.get(cycle.pod.pod.status.nominated_node_name)
-    if row is None or not snap.is_alive[row]:
+    name = cycle.pod.pod.status.nominated_node_name
+    row = snap.find_row(name) if name else None
+    if row is None:
         return None
     answers = Refilter(cycle, outcome, runner).filter(np.array([row], np.intp))
     return OwnNomination(row, int(answers.ids[0]))
@@ -284,8 +285,8 @@ def _with_precedence(cycle: cycles.Cycle) -> dict[int, Sequence[pod_shape.PodInf
     snap = cycle.snap
     found: dict[int, Sequence[pod_shape.PodInfo]] = {}
     for node_name, others in snap.nominated.list_nominated_pods_with_precedence(cycle.pod):
-        row = snap.nodes.row_of.get(node_name)
-        if row is not None and snap.is_alive[row]:
+        row = snap.find_row(node_name)
+        if row is not None:
             found[row] = others
     return found
 
