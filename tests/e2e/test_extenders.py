@@ -142,3 +142,4 @@ def test_pods_wait_until_the_extender_accepts_a_node(
     scheduler.wait_until(lambda: len(extender.requests) > asked)
     client.patch("/api/v1/nodes/node-0", {"metadata": {"labels": {extender_server.LABEL: "5"}}})
     scheduler.wait_until(lambda: _is_on(control_plane, namespace, "a", "node-0"))
+    assert extender.list_bodies("bind")[-1]["Node"] == "node-0"

@@ -118,7 +118,9 @@ def test_the_certificate_of_the_server_can_be_the_authority(authority: trustme.C
     """As in Go."""
     issued = authority.issue_cert(HOST)
     trust = settings.ExtenderTls(ca_data=_encode(issued.cert_chain_pems[0]))
-    _shake_hands(_make_client(tls_config=trust), _make_server(issued))
+    client = _make_client(tls_config=trust)
+    assert client.verify_mode is ssl.CERT_REQUIRED
+    assert _shake_hands(client, _make_server(issued)) is None
 
 
 def test_the_client_shows_a_certificate_that_can_be_replaced(
