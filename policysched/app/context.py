@@ -6,9 +6,10 @@ import asyncio
 import dataclasses
 import random
 from collections.abc import Callable, Coroutine
+from typing import TYPE_CHECKING
 
 from policysched import clock as clocks
-from policysched.app import cluster_sync, extenders, reflectors, writers
+from policysched.app import cluster_sync, reflectors, writers
 from policysched.config import config, election_config, run_options
 from policysched.inputs import metrics_source
 from policysched.kube import config_maps
@@ -19,6 +20,9 @@ from policysched.observability import exporter
 from policysched.reload import live_profiles, state
 from policysched.scheduler import scheduler as schedulers
 from policysched.serving import http_server
+
+if TYPE_CHECKING:  # most processes ask no extender
+    from policysched.app import extenders
 
 
 @dataclasses.dataclass(slots=True, eq=False, kw_only=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 from collections.abc import AsyncIterator, Callable, Sequence
-from typing import Generic, TypeVar
 
 from policysched import clock as clocks
 from policysched import histogram
@@ -18,9 +17,6 @@ from policysched.extenders import (
     object_texts,
     settings,
 )
-from policysched.kube.reading import reflector
-
-_T = TypeVar("_T")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -44,15 +40,12 @@ async def connect_extenders(
     configured: Sequence[settings.ExtenderSettings],
     clock: clocks.Clock,
     require_leadership: Callable[[], object],
-) -> AsyncIterator[ConnectedExtenders | None]:
-    """Open connections to all extenders on demand; yield None without extenders.
+) -> AsyncIterator[ConnectedExtenders]:
+    """Open connections to all extenders on demand.
 
     Raises:
         ConfigurationError: a certificate or key cannot be used.
     """
-    if not configured:
-        yield None
-        return
     pods = object_texts.make_pod_texts(keeps_placed=any(map(_receives_victims, configured)))
     nodes = object_texts.make_node_texts()
     measured = measurements.CallMeasurements(clock)
@@ -72,28 +65,3 @@ async def connect_extenders(
 
 def _receives_victims(each: settings.ExtenderSettings) -> bool:
     return bool(each.preempt_verb) and not each.node_cache_capable
-
-
-class TextForgettingSink(Generic[_T]):
-    """Passes changes on, and forgets the texts of deleted objects."""
-
-    def __init__(
-        self, sink: reflector.ReflectorSink[_T], texts: object_texts.ObjectTexts[_T]
-    ) -> None:
-        """Pass changes to `sink`; the decoder adds texts to `texts`."""
-        self._sink = sink
-        self._texts = texts
-
-    def replace(self, objects: Sequence[_T]) -> None:
-        """Replace the whole content."""
-        self._texts.retain(objects)
-        self._sink.replace(objects)
-
-    def upsert(self, obj: _T) -> None:
-        """Add or replace an object."""
-        self._sink.upsert(obj)
-
-    def delete(self, obj: _T) -> None:
-        """Remove an object."""
-        self._texts.forget(obj)
-        self._sink.delete(obj)

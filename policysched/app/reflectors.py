@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Generic
 
-from policysched.app import extenders
 from policysched.cluster import cache as caches
 from policysched.cluster.objects import objects
-from policysched.extenders import object_texts
 from policysched.kube.http import client
 from policysched.kube.reading import decoding, reflector, resources
 from policysched.scheduler import scheduler as schedulers
+
+if TYPE_CHECKING:  # most processes ask no extender
+    from policysched.app import extenders
+    from policysched.extenders import object_texts
 
 
 class ClusterReflectors:
@@ -68,8 +70,33 @@ def _make_reflector(
     if texts is None:
         return reflector.Reflector(api, resource, sink, rng=rng)
     decoder = decoding.TextKeepingDecoder(resource.kind, texts.keep)
-    forgetting = extenders.TextForgettingSink(sink, texts)
+    forgetting = _TextForgettingSink(sink, texts)
     return reflector.Reflector(api, resource, forgetting, rng=rng, decoder=decoder)
+
+
+class _TextForgettingSink(Generic[decoding.T]):
+    """Passes changes on, and forgets the texts of deleted objects."""
+
+    def __init__(
+        self, sink: reflector.ReflectorSink[decoding.T], texts: object_texts.ObjectTexts[decoding.T]
+    ) -> None:
+        """Pass changes to `sink`; the decoder adds texts to `texts`."""
+        self._sink = sink
+        self._texts = texts
+
+    def replace(self, objects: Sequence[decoding.T]) -> None:
+        """Replace the whole content."""
+        self._texts.retain(objects)
+        self._sink.replace(objects)
+
+    def upsert(self, obj: decoding.T) -> None:
+        """Add or replace an object."""
+        self._sink.upsert(obj)
+
+    def delete(self, obj: decoding.T) -> None:
+        """Remove an object."""
+        self._texts.forget(obj)
+        self._sink.delete(obj)
 
 
 class NodeMetricTargets:

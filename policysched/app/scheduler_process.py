@@ -15,6 +15,7 @@ import math
 import random
 import urllib.parse
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import policysched
 from policysched import clock as clocks
@@ -22,7 +23,6 @@ from policysched import malloc_tuning, process
 from policysched.app import (
     cluster_sync,
     context,
-    extenders,
     lifecycle,
     page_data,
     policy_reloads,
@@ -55,6 +55,9 @@ from policysched.queue import scheduling_queue
 from policysched.reload import initial_version, live_profiles, versions
 from policysched.reload import state as states
 from policysched.scheduler import scheduler as schedulers
+
+if TYPE_CHECKING:  # most processes ask no extender
+    from policysched.app import extenders
 
 _log = logging.getLogger("policysched")
 
@@ -200,6 +203,10 @@ class SchedulerProcess:
         if self._options.dry_run and configured:
             _log.warning("a dry run does not ask the %d configured extenders", len(configured))
             configured = ()
+        if not configured:
+            return contextlib.nullcontext()
+        from policysched.app import extenders  # noqa: PLC0415 - most processes ask no extender
+
         return extenders.connect_extenders(
             configured,
             self._clock,

@@ -13,6 +13,7 @@ _LATER = (
     "jsonschema",
     "lark",
     "policysched.compiler",
+    "policysched.extenders.http_calls",
     "policysched.lang.checking",
     "policysched.lang.parsing",
     "policysched.lint",
