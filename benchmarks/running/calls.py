@@ -13,14 +13,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import dataclasses
-import multiprocessing
 import random
 import statistics
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from multiprocessing import connection
 
 from benchmarks import options
+from benchmarks.running import server_process
 from policysched import clock as clocks
 from policysched import process
 from policysched.kube.auth import credentials, kubeconfig
@@ -110,18 +110,9 @@ def print_costs(costs: CallCosts) -> None:
     print(f"aiohttp takes {ratio:.1f} times the CPU")
 
 
-@contextlib.contextmanager
-def serve_bindings() -> Iterator[str]:
-    """Yield the URL of a server in a separate process."""
-    context = multiprocessing.get_context("spawn")
-    ours, theirs = context.Pipe()
-    server = context.Process(target=_serve, args=(theirs,), daemon=True)
-    server.start()
-    try:
-        yield ours.recv()
-    finally:
-        ours.send(None)
-        server.join()
+def serve_bindings() -> contextlib.AbstractContextManager[str]:
+    """Return a context whose value is the URL of a server in a separate process."""
+    return server_process.run_server(_serve)
 
 
 def _serve(pipe: connection.Connection) -> None:
@@ -133,8 +124,7 @@ async def _answer_until_stopped(pipe: connection.Connection) -> None:
     server = await asyncio.start_server(_answer, "127.0.0.1", port)
     pipe.send(f"http://127.0.0.1:{port}")
     async with server:
-        with contextlib.suppress(EOFError):
-            await process.run_in_thread(pipe.recv)
+        await process.run_in_thread(lambda: server_process.wait_for_end(pipe))
 
 
 async def _answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import http.server
-import multiprocessing
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from http import HTTPStatus
 from multiprocessing import connection
 from typing import Any
 
 import orjson
 
+from benchmarks.running import server_process
 from tests.realcluster import process
 
 _REJECTED_DIGIT = "7"
@@ -31,28 +31,17 @@ def make_configuration(url: str, managed_resources: Sequence[str]) -> dict[str, 
     }
 
 
-@contextlib.contextmanager
-def serve_extender() -> Iterator[str]:
-    """Yield the URL of an extender in a separate process."""
-    context = multiprocessing.get_context("spawn")
-    ours, theirs = context.Pipe()
-    server = context.Process(target=_serve, args=(theirs,), daemon=True)
-    server.start()
-    try:
-        yield ours.recv()
-    finally:
-        ours.send(None)
-        server.join()
+def serve_extender() -> contextlib.AbstractContextManager[str]:
+    """Return a context whose value is the URL of an extender in a separate process."""
+    return server_process.run_server(_serve)
 
 
 def _serve(pipe: connection.Connection) -> None:
-    """Serve until the other end of the pipe sends anything or closes."""
     port = process.free_port()
     with http.server.ThreadingHTTPServer(("127.0.0.1", port), _Handler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         pipe.send(f"http://127.0.0.1:{port}")
-        with contextlib.suppress(EOFError):
-            pipe.recv()
+        server_process.wait_for_end(pipe)
         server.shutdown()
 
 

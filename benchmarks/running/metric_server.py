@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import json
-import multiprocessing
 import random
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from multiprocessing import connection
 
+from benchmarks.running import server_process
 from tests.promapi import fake_prometheus
 
 STEP_SECONDS = 10.0
@@ -17,27 +17,19 @@ _NOW, _MEASURED = b"12345.678", b"12343.678"
 """Placeholders for the times of the answer and of its samples, in an answer made once."""
 
 
-@contextlib.contextmanager
-def serve_metrics(instances: Sequence[str], *, steps: int = 0) -> Iterator[str]:
-    """Yield the URL of a server in a separate process.
+def serve_metrics(
+    instances: Sequence[str], *, steps: int = 0
+) -> contextlib.AbstractContextManager[str]:
+    """Return a context whose value is the URL of a server in a separate process.
 
     Args:
         instances: the values of the label `instance`.
         steps: number of steps in answers to range queries.
     """
-    context = multiprocessing.get_context("spawn")
-    ours, theirs = context.Pipe()
-    process = context.Process(target=_serve, args=(list(instances), steps, theirs), daemon=True)
-    process.start()
-    try:
-        yield ours.recv()
-    finally:
-        ours.send(None)
-        process.join()
+    return server_process.run_server(_serve, list(instances), steps)
 
 
-def _serve(instances: Sequence[str], steps: int, pipe: connection.Connection) -> None:
-    """Serve until the other end of the pipe sends anything or closes."""
+def _serve(pipe: connection.Connection, instances: Sequence[str], steps: int) -> None:
     rng = random.Random(1)
     labels = [
         {"instance": name, "job": "node-exporter", "namespace": "monitoring", "endpoint": "metrics"}
@@ -59,8 +51,7 @@ def _serve(instances: Sequence[str], steps: int, pipe: connection.Connection) ->
     with fake_prometheus.FakePrometheus() as server:
         server.answer = answer
         pipe.send(server.url)
-        with contextlib.suppress(EOFError):
-            pipe.recv()
+        server_process.wait_for_end(pipe)
 
 
 def _make_vector(labels: Sequence[dict[str, str]], values: Sequence[str]) -> bytes:
