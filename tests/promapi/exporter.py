@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import collections
 import http.server
-import threading
-import types
-from typing import Any, Self
+from typing import Any
 
-from tests.realcluster import process
+from tests.realcluster import http_thread, process
 
 
-class Exporter:
+class Exporter(http_thread.HttpThread):
     """Serves `/NODE` as the exporter of a node; a context manager.
 
     Attributes:
@@ -32,23 +30,7 @@ class Exporter:
                 """Say nothing."""
 
         self._server = http.server.ThreadingHTTPServer(("127.0.0.1", process.free_port()), Handler)
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,))
-
-    def __enter__(self) -> Self:
-        """Start."""
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: types.TracebackType | None,
-    ) -> None:
-        """Stop."""
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
+        super().__init__(self._server)
 
     def prometheus_config(self, nodes: dict[str, str], interval: str) -> dict[str, Any]:
         """Return a configuration that scrapes `nodes` (name → value of `instance`)."""

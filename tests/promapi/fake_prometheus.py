@@ -11,9 +11,9 @@ import threading
 import types
 import urllib.parse
 from collections.abc import Callable, Mapping
-from typing import Any, Self
+from typing import Any
 
-from tests.realcluster import process
+from tests.realcluster import http_thread, process
 
 
 @dataclasses.dataclass(frozen=True)
@@ -64,7 +64,7 @@ def failure(status: int, kind: str, text: str, **headers: str) -> Answer:
     return Answer(status, (json.dumps(body).encode(),), {k: str(v) for k, v in headers.items()})
 
 
-class FakePrometheus:
+class FakePrometheus(http_thread.HttpThread):
     """The server; a context manager.
 
     Attributes:
@@ -94,17 +94,12 @@ class FakePrometheus:
         if tls is not None:
             self._server.socket = tls.wrap_socket(self._server.socket, server_side=True)
         self._scheme = "http" if tls is None else "https"
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,))
+        super().__init__(self._server)
 
     @property
     def url(self) -> str:
         """Its address."""
         return f"{self._scheme}://127.0.0.1:{self._server.server_address[1]}"
-
-    def __enter__(self) -> Self:
-        """Start."""
-        self._thread.start()
-        return self
 
     def __exit__(
         self,
@@ -114,9 +109,7 @@ class FakePrometheus:
     ) -> None:
         """Stop."""
         self.ended.set()
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
+        super().__exit__(kind, error, trace)
 
     def _handle(self, handler: http.server.BaseHTTPRequestHandler) -> None:
         parts = urllib.parse.urlsplit(handler.path)

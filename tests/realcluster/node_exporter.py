@@ -10,12 +10,11 @@ import dataclasses
 import http.server
 import threading
 import time
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
-from tests.realcluster import process
+from tests.realcluster import http_thread, process
 
 if TYPE_CHECKING:
-    import types
     from collections.abc import Iterable
 
 NIC_BYTES_PER_SECOND = 1.25e9
@@ -58,7 +57,7 @@ class _Counters:
         self.network += load.network * seconds
 
 
-class NodeExporter:
+class NodeExporter(http_thread.HttpThread):
     """The exporters of all nodes; a context manager.
 
     Attributes:
@@ -75,23 +74,7 @@ class NodeExporter:
         self._loads = dict.fromkeys(instances, Load())
         self._counters = {name: _Counters(started) for name in instances}
         self._server = _Server(self)
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,))
-
-    def __enter__(self) -> Self:
-        """Start."""
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: types.TracebackType | None,
-    ) -> None:
-        """Stop."""
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
+        super().__init__(self._server)
 
     def put(self, names: Iterable[str], load: Load) -> None:
         """Let nodes have this load from now on."""

@@ -11,10 +11,10 @@ import threading
 import types
 from collections import Counter
 from http import HTTPStatus
-from typing import Any, Self
+from typing import Any
 
 from tests.conformance.extenders import script
-from tests.realcluster import process
+from tests.realcluster import http_thread, process
 
 _TYPE = ("apiVersion", "kind")
 _HANG_SECONDS = 20
@@ -47,7 +47,7 @@ def located(case: script.Json, url: str) -> script.Json:
     return {**case, "config": {**config, "extenders": extenders}}
 
 
-class ExtenderServer:
+class ExtenderServer(http_thread.HttpThread):
     """All extenders of a case, on one port of this machine; a context manager.
 
     Attributes:
@@ -57,13 +57,8 @@ class ExtenderServer:
     def __init__(self) -> None:
         self._http = _HttpServer(("127.0.0.1", process.free_port()), _Handler)
         self._http.script = _RunningScript({"config": {"extenders": []}, "script": []})
-        self._thread = threading.Thread(target=self._http.serve_forever, args=(0.05,))
+        super().__init__(self._http)
         self.url = f"http://127.0.0.1:{self._http.server_port}"
-
-    def __enter__(self) -> Self:
-        """Start to serve."""
-        self._thread.start()
-        return self
 
     def __exit__(
         self,
@@ -73,9 +68,7 @@ class ExtenderServer:
     ) -> None:
         """Stop."""
         self.finish()
-        self._http.shutdown()
-        self._http.server_close()
-        self._thread.join()
+        super().__exit__(error_type, error, traceback)
 
     def begin(self, case: script.Json) -> None:
         """Answer by the script of a case, which names paths only, from its beginning."""

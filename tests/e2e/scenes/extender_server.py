@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import http.server
 import json
-import threading
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
-from tests.realcluster import process
+from tests.realcluster import http_thread, process
 
 if TYPE_CHECKING:
-    import types
     from collections.abc import Mapping
 
     from tests.realcluster import api_client
@@ -20,7 +18,7 @@ LABEL = "example.com/rack"
 """The extender rejects nodes without this label; its value, a digit, is the score."""
 
 
-class RackExtender:
+class RackExtender(http_thread.HttpThread):
     """Filters and scores nodes by a label, and binds pods.
 
     Attributes:
@@ -38,23 +36,7 @@ class RackExtender:
         self.url = f"http://127.0.0.1:{port}/racks"
         self._server = _Server(("127.0.0.1", port), _Handler)
         self._server.extender = self
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,))
-
-    def __enter__(self) -> Self:
-        """Start to serve."""
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self,
-        error_type: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: types.TracebackType | None,
-    ) -> None:
-        """Stop."""
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
+        super().__init__(self._server)
 
     def list_bodies(self, verb: str) -> list[Any]:
         """Return the bodies of the requests for a verb."""
