@@ -43,6 +43,11 @@ class ScriptedCalls:
             raise answer
         return msgspec.json.encode(answer)
 
+    def release(self) -> None:
+        """Answer the calls that are held, and further ones at once."""
+        assert self.hold is not None
+        self.hold.set()
+
     def list_bodies(self, verb: str) -> list[Any]:
         """Return the bodies of all requests for a verb."""
         return [body for asked, body in self.requests if asked == verb]

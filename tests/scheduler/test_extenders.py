@@ -21,6 +21,22 @@ def _make_world(script: scripted_calls.ScriptedCalls, *nodes: str, **fields: Any
     return world
 
 
+async def _begin_to_ask(
+    answers: dict[str, scripted_calls.Answer], *nodes: str, **fields: Any
+) -> tuple[fakes.World, scripted_calls.ScriptedCalls]:
+    """Return the world while its extender, which answers later, is asked about the pod "a"."""
+    script = scripted_calls.ScriptedCalls(answers, hold=asyncio.Event())
+    world = _make_world(script, *nodes, **fields)
+    world.add_pod("a")
+    await world.settle()
+    return world, script
+
+
+async def _let_answer(world: fakes.World, script: scripted_calls.ScriptedCalls) -> None:
+    script.release()
+    await world.settle()
+
+
 def _accept(*names: str) -> dict[str, Any]:
     return {"NodeNames": list(names)}
 
@@ -189,8 +205,7 @@ class TestWaiting:
             await world.settle()
             assert len(script.requests) == 1
             assert world.bind.bound == []
-            script.hold.set()
-            await world.settle()
+            await _let_answer(world, script)
             await world.settle()
             assert world.bind.bound == [("a", "n1"), ("b", "n2")]
 
@@ -200,14 +215,11 @@ class TestWaiting:
         """The accepted nodes are filtered again; the next best one is taken."""
 
         async def scenario() -> None:
-            script = scripted_calls.ScriptedCalls({"filter": _accept("n1", "n2")})
-            script.hold = asyncio.Event()
-            world = _make_world(script, "n1", "n2", filter_verb="filter")
-            world.add_pod("a")
-            await world.settle()
+            world, script = await _begin_to_ask(
+                {"filter": _accept("n1", "n2")}, "n1", "n2", filter_verb="filter"
+            )
             world.add_pod(builders.make_pod("foreign").node("n1"))
-            script.hold.set()
-            await world.settle()
+            await _let_answer(world, script)
             assert world.bind.bound == [("a", "n2")]
 
         fakes.play(scenario())
@@ -216,14 +228,9 @@ class TestWaiting:
         """Whatever changed after the request can have changed the answer."""
 
         async def scenario() -> None:
-            script = scripted_calls.ScriptedCalls({"filter": _accept()})
-            script.hold = asyncio.Event()
-            world = _make_world(script, "n1", filter_verb="filter")
-            world.add_pod("a")
-            await world.settle()
+            world, script = await _begin_to_ask({"filter": _accept()}, "n1", filter_verb="filter")
             world.add_node("n2")
-            script.hold.set()
-            await world.settle()
+            await _let_answer(world, script)
             assert world.where("a") == "backoff"
 
         fakes.play(scenario())
@@ -232,14 +239,11 @@ class TestWaiting:
         """It is neither bound nor requeued."""
 
         async def scenario() -> None:
-            script = scripted_calls.ScriptedCalls({"filter": _accept("n1")})
-            script.hold = asyncio.Event()
-            world = _make_world(script, "n1", filter_verb="filter")
-            world.add_pod("a")
-            await world.settle()
+            world, script = await _begin_to_ask(
+                {"filter": _accept("n1")}, "n1", filter_verb="filter"
+            )
             world.delete("a")
-            script.hold.set()
-            await world.settle()
+            await _let_answer(world, script)
             assert world.bind.bound == []
             assert world.where("a") == "gone"
             assert world.queue.in_flight_count == 0
@@ -250,17 +254,15 @@ class TestWaiting:
         """Nodes that were not asked about are not rejected, so nothing is evicted for the pod."""
 
         async def scenario() -> None:
-            script = scripted_calls.ScriptedCalls(
-                {"filter": lambda request: {"NodeNames": request["NodeNames"][:1]}}
+            world, script = await _begin_to_ask(
+                {"filter": lambda request: {"NodeNames": request["NodeNames"][:1]}},
+                "n1",
+                filter_verb="filter",
+                preempt_verb="preempt",
             )
-            script.hold = asyncio.Event()
-            world = _make_world(script, "n1", filter_verb="filter", preempt_verb="preempt")
-            world.add_pod("a")
-            await world.settle()
             world.add_pod(builders.make_pod("foreign").node("n1"))
             world.add_node("n2")
-            script.hold.set()
-            await world.settle()
+            await _let_answer(world, script)
             assert world.bind.bound == [("a", "n2")]
             asked = [body["NodeNames"] for body in script.list_bodies("filter")]
             assert asked == [["n1"], ["n2"]]
@@ -283,8 +285,7 @@ class TestWaiting:
             await world.settle()
             assert [verb for verb, _ in script.requests] == ["preempt"]
             world.add_node("n2")
-            script.hold.set()
-            await world.settle()
+            await _let_answer(world, script)
             assert [body["NodeNames"] for body in script.list_bodies("filter")] == [["n2"]]
             assert world.bind.bound == []
 
@@ -301,8 +302,7 @@ class TestWaiting:
             world.add_pod("a")
             await world.settle()
             world.add_pod(builders.make_pod("foreign").node("n1"))
-            script.hold.set()
-            await world.settle()
+            await _let_answer(world, script)
             assert world.where("a") == "backoff"
             assert world.preempts.asked == []
 
@@ -323,8 +323,7 @@ class TestWaiting:
             world.add_pod("a")
             await world.settle()
             world.nodes.delete(builders.make_node("n1").build())
-            first.hold.set()
-            await world.settle()
+            await _let_answer(world, first)
             assert [body["NodeNames"] for body in second.list_bodies("filter")] == [["n2"]]
             assert world.bind.bound == [("a", "n2")]
 
@@ -334,14 +333,11 @@ class TestWaiting:
         """Durations include the time in which extenders were asked."""
 
         async def scenario() -> None:
-            script = scripted_calls.ScriptedCalls({"filter": _accept("n1")})
-            script.hold = asyncio.Event()
-            world = _make_world(script, "n1", filter_verb="filter")
-            world.add_pod("a")
-            await world.settle()
+            world, script = await _begin_to_ask(
+                {"filter": _accept("n1")}, "n1", filter_verb="filter"
+            )
             world.clock.advance(4.0)
-            script.hold.set()
-            await world.settle()
+            await _let_answer(world, script)
             decision = world.scheduler.decisions.find_latest_decision("default/a")
             assert decision is not None
             assert decision.duration_seconds == 4.0
@@ -352,14 +348,12 @@ class TestWaiting:
         """An answer that comes while the scheduler stops requeues the pod for the next leader."""
 
         async def scenario() -> None:
-            script = scripted_calls.ScriptedCalls({"filter": _accept("n1")})
-            script.hold = asyncio.Event()
-            world = _make_world(script, "n1", filter_verb="filter")
-            world.add_pod("a")
-            await world.settle()
+            world, script = await _begin_to_ask(
+                {"filter": _accept("n1")}, "n1", filter_verb="filter"
+            )
             stopping = asyncio.create_task(world.scheduler.stop())
             await asyncio.sleep(0)
-            script.hold.set()
+            script.release()
             assert await stopping
             assert world.bind.bound == []
             assert world.where("a") == "backoff"
@@ -370,11 +364,7 @@ class TestWaiting:
         """A call that does not end is cancelled, and the pod waits for the next leader."""
 
         async def scenario() -> None:
-            script = scripted_calls.ScriptedCalls({"filter": _accept("n1")})
-            script.hold = asyncio.Event()
-            world = _make_world(script, "n1", filter_verb="filter")
-            world.add_pod("a")
-            await world.settle()
+            world, _ = await _begin_to_ask({"filter": _accept("n1")}, "n1", filter_verb="filter")
             assert not await world.scheduler.stop(grace_seconds=0.0)
             assert world.where("a") == "backoff"
             assert world.recorder.conditions == []
