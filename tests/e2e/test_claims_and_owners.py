@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -102,6 +103,10 @@ class _Scene:
         path = f"/apis/events.k8s.io/v1/namespaces/{self._namespace}/events"
         return [one for one in self.client.items(path) if one["regarding"]["name"] == name]
 
+    def has_two_events(self, name: str) -> bool:
+        """Return whether there are at least two events about a pod."""
+        return len(self.list_events(name)) >= 2
+
 
 def _use(claim: str) -> dict[str, str]:
     return {"claimName": claim}
@@ -149,6 +154,8 @@ def test_pods_follow_their_claims_and_owners(
         scheduler.wait_until(lambda: scene.is_on("db", "disks"))
         scheduler.wait_until(lambda: scene.is_on("second", "plain"))
         for woken in ("db", "second"):
-            told = scene.list_events(woken)
-            assert [one["reason"] for one in told] == ["FailedScheduling", "Scheduled"]
-            assert all(one.get("series") is None for one in told)
+            # Events follow the binding.
+            scheduler.wait_until(functools.partial(scene.has_two_events, woken))
+            failed, bound = scene.list_events(woken)
+            assert (failed["reason"], bound["reason"]) == ("FailedScheduling", "Scheduled")
+            assert failed.get("series") is None
