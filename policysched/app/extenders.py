@@ -13,6 +13,7 @@ from policysched.extenders import (
     chain,
     extender,
     http_calls,
+    interest,
     measurements,
     object_texts,
     settings,
@@ -46,7 +47,10 @@ async def connect_extenders(
     Raises:
         ConfigurationError: a certificate or key cannot be used.
     """
-    pods = object_texts.make_pod_texts(keeps_placed=any(map(_receives_victims, configured)))
+    pods = object_texts.make_pod_texts(
+        interest.make_interest_test(configured),
+        keeps_placed=any(map(_receives_victims, configured)),
+    )
     nodes = object_texts.make_node_texts()
     measured = measurements.CallMeasurements(clock)
     made = []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from policysched.cluster.objects import objects
 from policysched.extenders import settings
@@ -28,6 +28,14 @@ def is_interested(resources: frozenset[str], pod: objects.Pod) -> bool:
 def _names_resource(container: objects.Container, resources: frozenset[str]) -> bool:
     named = container.resources
     return not resources.isdisjoint((*named.requests, *named.limits))
+
+
+def make_interest_test(
+    extenders: Iterable[settings.ExtenderSettings],
+) -> Callable[[objects.Pod], bool]:
+    """Return a function that returns whether any of some extenders is asked about a pod."""
+    managed = [collect_managed_resources(each) for each in extenders]
+    return lambda pod: any(is_interested(resources, pod) for resources in managed)
 
 
 def list_interested_extenders(

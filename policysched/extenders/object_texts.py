@@ -36,13 +36,13 @@ class ObjectTexts(Generic[_T]):
         self._texts: dict[str, bytes] = {}
         self._unconverted: set[str] = set()
 
-    def keep(self, item: _T, text: bytes) -> None:
-        """Keep the text of a new version of an object."""
+    def keep(self, item: _T, read_text: Callable[[], bytes]) -> None:
+        """Keep the text of a new version of an object, if it is needed."""
         if not self._is_kept(item):
             self.forget(item)
             return
         key = self._make_key(item)
-        self._texts[key] = text
+        self._texts[key] = read_text()
         self._unconverted.add(key)
 
     def forget(self, item: _T) -> None:
@@ -81,11 +81,18 @@ class ObjectTexts(Generic[_T]):
         return msgspec.json.encode(fields)
 
 
-def make_pod_texts(*, keeps_placed: bool) -> ObjectTexts[objects.Pod]:
-    """Return the texts of pods, by uid; of placed pods only with `keeps_placed`."""
+def make_pod_texts(
+    is_asked_about: Callable[[objects.Pod], bool], *, keeps_placed: bool
+) -> ObjectTexts[objects.Pod]:
+    """Return the texts of pods, by uid.
+
+    Args:
+        is_asked_about: returns whether an extender is asked about a pod.
+        keeps_placed: whether to keep the texts of all placed pods, which can become victims.
+    """
     return ObjectTexts(
         lambda pod: pod.metadata.uid,
-        is_kept=lambda pod: keeps_placed or not pod.spec.node_name,
+        is_kept=lambda pod: keeps_placed if pod.spec.node_name else is_asked_about(pod),
         dropped=("managedFields",),  # as in kube-scheduler's cache
     )
 

@@ -26,11 +26,17 @@ def _make_info(builder: builders.PodBuilder) -> pod_shape.PodInfo:
     return pod_shape.PodShapeCache(frozenset()).make_pod_info(builder.build())
 
 
+def _make_pod_texts(
+    *, keeps_placed: bool = False, asks: bool = True
+) -> object_texts.ObjectTexts[objects.Pod]:
+    return object_texts.make_pod_texts(lambda _: asks, keeps_placed=keeps_placed)
+
+
 def _make_encoder(*, sends_names: bool) -> requests.RequestEncoder:
     """Return an encoder that knows a pod and a node."""
-    pods, nodes = object_texts.make_pod_texts(keeps_placed=False), object_texts.make_node_texts()
-    pods.keep(builders.make_pod("a").build(), POD)
-    nodes.keep(builders.make_node("n").build(), NODE)
+    pods, nodes = _make_pod_texts(), object_texts.make_node_texts()
+    pods.keep(builders.make_pod("a").build(), lambda: POD)
+    nodes.keep(builders.make_node("n").build(), lambda: NODE)
     return requests.RequestEncoder(pods, nodes, sends_names=sends_names)
 
 
@@ -65,18 +71,25 @@ class TestTexts:
         """Only extenders that receive victims need them."""
         placed = builders.make_pod("a").node("n").build()
         for keeps, is_there in ((False, False), (True, True)):
-            pods = object_texts.make_pod_texts(keeps_placed=keeps)
-            pods.keep(builders.make_pod("a").build(), POD)
-            pods.keep(placed, POD)
+            pods = _make_pod_texts(keeps_placed=keeps)
+            pods.keep(builders.make_pod("a").build(), lambda: POD)
+            pods.keep(placed, lambda: POD)
             assert _is_known(pods, placed) is is_there
+
+    def test_forgets_pods_about_which_no_extender_is_asked(self) -> None:
+        """Their texts are not even read."""
+        pods = _make_pod_texts(asks=False, keeps_placed=True)
+        pending = builders.make_pod("a").build()
+        pods.keep(pending, lambda: pytest.fail("read"))
+        assert not _is_known(pods, pending)
 
     def test_follows_changes(self) -> None:
         """A new version replaces the text; gone objects are forgotten."""
         nodes = object_texts.make_node_texts()
         known = builders.make_node("n").build()
-        nodes.keep(known, NODE)
+        nodes.keep(known, lambda: NODE)
         assert nodes.get("n") == SENT_NODE
-        nodes.keep(known, b'{"metadata":{}}')
+        nodes.keep(known, lambda: b'{"metadata":{}}')
         assert nodes.get("n") == b'{"metadata":{}}'
         nodes.retain([])
         with pytest.raises(calls.ExtenderError, match="n has left the cluster"):
@@ -84,9 +97,9 @@ class TestTexts:
 
     def test_forgets_deleted_objects(self) -> None:
         """A pod that was deleted is not sent."""
-        pods = object_texts.make_pod_texts(keeps_placed=True)
+        pods = _make_pod_texts(keeps_placed=True)
         gone = builders.make_pod("a").build()
-        pods.keep(gone, POD)
+        pods.keep(gone, lambda: POD)
         pods.forget(gone)
         assert not _is_known(pods, gone)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import datetime
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -198,13 +198,14 @@ class _World:
             events.budgets.upsert(budget)
         for node in found.nodes:
             if self._connected.nodes is not None:
-                self._connected.nodes.keep(node, self._texts["Node", "", node.name])
+                self._connected.nodes.keep(node, self._read_later("Node", "", node.name))
             events.nodes.upsert(node)
         alive = [pod for pod in found.pods if not pod.is_terminal]
         self._uids = {pod.key: pod.metadata.uid for pod in alive}
         for pod in alive:
             meta = pod.metadata
-            self._connected.pods.keep(pod, self._texts["Pod", meta.namespace, meta.name])
+            read_text = self._read_later("Pod", meta.namespace, meta.name)
+            self._connected.pods.keep(pod, read_text)
             events.pods.upsert(pod)
         return sum(not pod.spec.node_name for pod in alive)
 
@@ -258,7 +259,10 @@ class _World:
     def _keep_text_without_nomination(self, pod: objects.Pod) -> None:
         item = orjson.loads(self._texts["Pod", pod.metadata.namespace, pod.metadata.name])
         del item["status"]["nominatedNodeName"]
-        self._connected.pods.keep(pod, orjson.dumps(item))
+        self._connected.pods.keep(pod, lambda: orjson.dumps(item))
+
+    def _read_later(self, kind: str, namespace: str, name: str) -> Callable[[], bytes]:
+        return lambda: self._texts[kind, namespace, name]
 
     def _find_pod(self, key: str) -> objects.Pod:
         found = self._scheduler.events.pods.current(self._uids[key])

@@ -287,7 +287,7 @@ def test_texts_of_objects_are_passed_on() -> None:
     """They are whole, also where fields are null or unknown; what cannot be decoded has none."""
     kept: list[tuple[str, bytes]] = []
     decoder = decoding.TextKeepingDecoder(
-        objects.Pod, lambda pod, text: kept.append((pod.metadata.name, text))
+        objects.Pod, lambda pod, read_text: kept.append((pod.metadata.name, read_text()))
     )
     strange = {"metadata": {"name": "b", "labels": None}, "spec": {"future": [1, {}]}}
     broken: dict[str, object] = {"metadata": {"name": []}}
