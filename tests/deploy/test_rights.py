@@ -33,8 +33,13 @@ def tour_taken(
     client = deployed_plane.client
     client.create_namespace("tour")
     _let_read_metrics(deployed_plane, rights.READER)
-    nowhere = {"prometheus": {"default": {"url": f"http://127.0.0.1:{process.free_port()}"}}}
-    ours = installed.Installed(deployed_plane, tmp_path_factory.mktemp("tour"), nowhere)
+    nowhere = f"http://127.0.0.1:{process.free_port()}"
+    managed = [{"name": "example.com/unused"}]
+    changes = {
+        "prometheus": {"default": {"url": nowhere}},
+        "extenders": [{"urlPrefix": nowhere, "filterVerb": "f", "managedResources": managed}],
+    }
+    ours = installed.Installed(deployed_plane, tmp_path_factory.mktemp("tour"), changes)
     with (
         pytest.MonkeyPatch.context() as patch,
         objector.Objector(client, rights.USER) as objections,
