@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from policysched.config import config_reading
-from tests.e2e.scenes import extender_server, scheduler_process
+from tests.e2e.scenes import extender_server, failover_scene, scheduler_process
 from tests.realcluster import manifests
 
 if TYPE_CHECKING:
@@ -42,12 +42,8 @@ def extender(
 
 
 @pytest.fixture
-def scheduler(
-    control_plane: control_planes.ControlPlane,
-    extender: extender_server.RackExtender,
-    tmp_path: pathlib.Path,
-) -> Iterator[scheduler_process.PolicyScheduler]:
-    """A scheduler that asks the extender."""
+def config(extender: extender_server.RackExtender, tmp_path: pathlib.Path) -> pathlib.Path:
+    """The configuration of a scheduler that asks the extender."""
     configured = {
         "urlPrefix": extender.url,
         **{f"{verb}Verb": verb for verb in ("filter", "prioritize", "bind")},
@@ -55,9 +51,17 @@ def scheduler(
         "managedResources": [{"name": RESOURCE, "ignoredByScheduler": True}],
     }
     file = tmp_path / "config.yaml"
-    config = {**config_reading.HEAD, "extenders": [configured]}
-    file.write_text(yaml.safe_dump(config), encoding="utf-8")
-    flags = ("--config", str(file))
+    text = yaml.safe_dump({**config_reading.HEAD, "extenders": [configured]})
+    file.write_text(text, encoding="utf-8")
+    return file
+
+
+@pytest.fixture
+def scheduler(
+    control_plane: control_planes.ControlPlane, config: pathlib.Path, tmp_path: pathlib.Path
+) -> Iterator[scheduler_process.PolicyScheduler]:
+    """A scheduler that asks the extender."""
+    flags = ("--config", str(config))
     with scheduler_process.PolicyScheduler(control_plane, tmp_path, flags=flags) as made:
         yield made
 
@@ -143,3 +147,28 @@ def test_pods_wait_until_the_extender_accepts_a_node(
     client.patch("/api/v1/nodes/node-0", {"metadata": {"labels": {extender_server.LABEL: "5"}}})
     scheduler.wait_until(lambda: _is_on(control_plane, namespace, "a", "node-0"))
     assert extender.list_bodies("bind")[-1]["Node"] == "node-0"
+
+
+def test_a_leader_that_loses_the_lease_during_a_call_binds_nothing(
+    control_plane: control_planes.ControlPlane,
+    namespace: str,
+    extender: extender_server.RackExtender,
+    config: pathlib.Path,
+    tmp_path: pathlib.Path,
+) -> None:
+    """The extender is not asked to bind the pod until the process leads again."""
+    client = control_plane.client
+    flags = ("--config", str(config), *failover_scene.LeaseTimes().flags)
+    with scheduler_process.PolicyScheduler(control_plane, tmp_path, flags=flags) as scheduler:
+        extender.may_answer.clear()
+        client.create_pods(namespace, [_make_pod("a")])
+        scheduler.wait_until(lambda: bool(extender.list_bodies("filter")))
+        stolen = {"holderIdentity": "somebody", "leaseDurationSeconds": 3600}
+        client.patch(failover_scene.LEASE, {"spec": stolen})
+        scheduler.wait_until(lambda: "lost the lease" in scheduler.process.log_tail())
+        extender.may_answer.set()
+        scheduler.wait_until(lambda: "standing by" in scheduler.process.log_tail())
+        assert not extender.list_bodies("bind")
+        client.patch(failover_scene.LEASE, {"spec": {"holderIdentity": ""}})
+        scheduler.wait_until(lambda: _is_on(control_plane, namespace, "a", "node-2"))
+        assert len(extender.list_bodies("bind")) == 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.server
 import json
+import threading
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
@@ -25,12 +26,15 @@ class RackExtender(http_thread.HttpThread):
         url: where it is.
         requests: (verb, body) of all requests.
         is_broken: whether it answers with 500.
+        may_answer: while it is not set, requests wait.
     """
 
     def __init__(self, client: api_client.ApiClient) -> None:
         """Bind pods through `client`."""
         self.requests: list[tuple[str, Any]] = []
         self.is_broken = False
+        self.may_answer = threading.Event()
+        self.may_answer.set()
         self._client = client
         port = process.free_port()
         self.url = f"http://127.0.0.1:{port}/racks"
@@ -45,6 +49,7 @@ class RackExtender(http_thread.HttpThread):
     def answer(self, verb: str, body: Mapping[str, Any]) -> object:
         """Answer a request."""
         self.requests.append((verb, body))
+        self.may_answer.wait()
         if verb == "bind":
             return self._bind(body)
         racks = {node["metadata"]["name"]: _get_rack(node) for node in body["Nodes"]["items"]}
