@@ -63,6 +63,10 @@ class ActiveQueue:
         if self._in_flight:
             self._events.append(happened)
 
+    def force_retry(self, only_for: str = "") -> None:
+        """Make pods in flight, or the one with the uid `only_for`, be retried if they fail."""
+        self.record_event(ObservedClusterEvent(events.FORCE_ACTIVATE, None, None, only_for))
+
     def list_events_since_pop(self, uid: str) -> list[ObservedClusterEvent]:
         """Return the events since the pod was popped, oldest first."""
         first = self._in_flight.get(uid, self._first_number + len(self._events))

@@ -38,21 +38,11 @@ from policysched.queue import (
     backoff_queue,
     heap,
     queueing_hints,
+    queueing_reasons,
     unschedulable_pods,
 )
 
 _log = logging.getLogger(__name__)
-
-POD_ADDED = "UnschedulablePodAdd"
-POD_UPDATED = "UnschedulablePodUpdate"
-ATTEMPT_FAILED = "ScheduleAttemptFailure"
-BACKOFF_COMPLETE = "BackoffComplete"
-POPPED_FROM_BACKOFF = "PopFromBackoffQ"
-FORCE_ACTIVATED = "ForceActivate"
-UNSCHEDULABLE_TIMEOUT = "UnschedulableTimeout"
-PROFILES_CHANGED = "ProfilesChanged"
-STILL_UNSCHEDULABLE = "StillUnschedulable"
-"""Why pods enter a queue: kube-scheduler's event labels (framework/events.go) and our own."""
 
 ACTIVE, BACKOFF, UNSCHEDULABLE, GATED = "active", "backoff", "unschedulable", "gated"
 """Names of the queues in metrics, as in kube-scheduler."""
@@ -141,7 +131,7 @@ class SchedulingQueue:
         """Add a new pending pod; a known pod is ignored."""
         if self._active.is_in_flight(info.uid) or self.get(info.uid) is not None:
             return
-        self._add_new_pod(info, POD_ADDED)
+        self._add_new_pod(info, queueing_reasons.POD_ADDED)
 
     def _add_new_pod(self, info: pod_shape.PodInfo, why: str) -> None:
         self._last_sequence += 1
@@ -173,7 +163,7 @@ class SchedulingQueue:
         self.nominator.update_nominated_pod(old, new)
         queued = self.get(new.uid)
         if queued is None:
-            self._add_new_pod(new, POD_UPDATED)
+            self._add_new_pod(new, queueing_reasons.POD_UPDATED)
             return
         queued.info = new
         if new.uid in self._active.pods:
@@ -218,7 +208,7 @@ class SchedulingQueue:
         if queued is None and self.settings.pops_from_backoff:
             queued = self._backoff.pop_early()
             if queued is not None:
-                self.incoming[ACTIVE, POPPED_FROM_BACKOFF] += 1
+                self.incoming[ACTIVE, queueing_reasons.POPPED_FROM_BACKOFF] += 1
                 self._active.begin_attempt(queued)
         if queued is not None:
             queued.info = self.nominator.apply_nomination(queued.info)
@@ -248,7 +238,7 @@ class SchedulingQueue:
             queued.backoff_until_seconds = self._backoff.compute_backoff_end_seconds(queued)
             happened = self._active.list_events_since_pop(uid)
             strategy = self._hints.choose_strategy_after_attempt(queued, happened)
-            self._requeue_pod(queued, strategy, ATTEMPT_FAILED)
+            self._requeue_pod(queued, strategy, queueing_reasons.ATTEMPT_FAILED)
         self._active.done(uid)
 
     def return_still_unschedulable(
@@ -261,7 +251,19 @@ class SchedulingQueue:
         """
         queued.attempts -= 1
         queued.unschedulable_plugins = set(plugins)
-        self._requeue_pod(queued, queueing_hints.QueueingStrategy.SKIP, STILL_UNSCHEDULABLE)
+        self._requeue_pod(
+            queued, queueing_hints.QueueingStrategy.SKIP, queueing_reasons.STILL_UNSCHEDULABLE
+        )
+        self._active.done(queued.uid)
+
+    def return_undecided(self, queued: queued_pod.QueuedPodInfo) -> None:
+        """Return a popped pod about which nothing was decided, to retry it with new profiles.
+
+        As with `return_still_unschedulable`, this is not an attempt.
+        """
+        queued.attempts -= 1
+        after_backoff = queueing_hints.QueueingStrategy.AFTER_BACKOFF
+        self._requeue_pod(queued, after_backoff, queueing_reasons.PROFILES_CHANGED)
         self._active.done(queued.uid)
 
     @property
@@ -311,24 +313,21 @@ class SchedulingQueue:
         """Move pending pods to activeQ immediately; requeue pods in flight if they fail."""
         for uid in uids:
             if self._active.is_in_flight(uid):
-                forced = active_queue.ObservedClusterEvent(events.FORCE_ACTIVATE, None, None, uid)
-                self._active.record_event(forced)
+                self._active.force_retry(uid)
                 continue
             queued = self._backoff.remove(uid) or self._unschedulable.remove(uid)
             if queued is not None:
                 queued.was_woken_by_placed_pods = False
-                self._move_to_active(queued, FORCE_ACTIVATED)
+                self._move_to_active(queued, queueing_reasons.FORCE_ACTIVATED)
 
     def retry_after_error(self, uid: str) -> None:
         """Retry an unschedulable pod after backoff, because an action on its behalf failed."""
         if self._active.is_in_flight(uid):
-            self._active.record_event(
-                active_queue.ObservedClusterEvent(events.FORCE_ACTIVATE, None, None, uid)
-            )
+            self._active.force_retry(uid)
             return
         queued = self._unschedulable.remove(uid)
         if queued is not None:
-            self._back_off_after_error(queued, FORCE_ACTIVATED)
+            self._back_off_after_error(queued, queueing_reasons.FORCE_ACTIVATED)
 
     def set_profiles(self, profiles: Mapping[str, queueing_hints.QueueProfile]) -> None:
         """Replace the profiles; every pending pod is retried after its backoff.
@@ -337,15 +336,15 @@ class SchedulingQueue:
         """
         self._profiles = profiles
         self._hints = queueing_hints.QueueingHints(profiles, asks=self.settings.asks_hints)
-        self._active.record_event(
-            active_queue.ObservedClusterEvent(events.FORCE_ACTIVATE, None, None)
-        )
+        self._active.force_retry()
         for queued in self.list_waiting_pods():
             self._active.pods.remove(queued.uid)
             self._backoff.remove(queued.uid)
             self._unschedulable.remove(queued.uid)
             self._requeue_pod(
-                queued, queueing_hints.QueueingStrategy.AFTER_BACKOFF, PROFILES_CHANGED
+                queued,
+                queueing_hints.QueueingStrategy.AFTER_BACKOFF,
+                queueing_reasons.PROFILES_CHANGED,
             )
 
     # --- timers -----------------------------------------------------------------------------------
@@ -364,7 +363,7 @@ class SchedulingQueue:
         """
         if len(self._backoff):
             for queued in self._backoff.pop_completed():
-                self._move_to_active(queued, BACKOFF_COMPLETE)
+                self._move_to_active(queued, queueing_reasons.BACKOFF_COMPLETE)
         self._advance_pod_times()
         now_seconds = self._clock.monotonic_seconds()
         if now_seconds >= self.next_flush_seconds:
@@ -373,7 +372,7 @@ class SchedulingQueue:
             for queued in self._unschedulable.list_pods_older_than(before_seconds):
                 self._unschedulable.remove(queued.uid)
                 after_backoff = queueing_hints.QueueingStrategy.AFTER_BACKOFF
-                self._requeue_pod(queued, after_backoff, UNSCHEDULABLE_TIMEOUT)
+                self._requeue_pod(queued, after_backoff, queueing_reasons.UNSCHEDULABLE_TIMEOUT)
 
     def _advance_pod_times(self) -> None:
         """Requeue the unschedulable pods for which policies now open a node."""

@@ -258,7 +258,11 @@ class Scheduler:
         framework: runtime.Framework,
         queued: queued_pod.QueuedPodInfo,
     ) -> None:
-        """Schedule a pod with the answers of extenders, unless it has gone in the meantime."""
+        """Schedule a pod with the answers of extenders, unless it has gone in the meantime.
+
+        Policies that came in the meantime would decide with answers to questions of former ones.
+        The pod then returns to the queue, also if policies wait for the first samples of metrics.
+        """
         started_seconds = self._clock.monotonic_seconds()
         try:
             answers = await self._cycle.ask_extenders(extenders, framework, queued, started_seconds)
@@ -270,6 +274,9 @@ class Scheduler:
                 self.queue.done(queued.uid)
             elif self._is_stopping:
                 self._cycle.cancel(current, queued, started_seconds)
+            elif current is not framework or self._pauses:
+                queued.info = newest
+                self.queue.return_undecided(queued)
             else:
                 self._run_cycle(current, queued, answers, started_seconds)
         finally:

@@ -372,6 +372,50 @@ class TestWaiting:
         fakes.play(scenario())
 
 
+class TestReload:
+    """Policies change while an extender is asked."""
+
+    def test_new_policies_do_not_decide_with_answers_to_questions_of_former_ones(self) -> None:
+        """The pod is asked about again as it is now; the first call was no attempt."""
+
+        async def scenario() -> None:
+            world, script = await _begin_to_ask(
+                {"filter": _accept("n1")}, "n1", filter_verb="filter"
+            )
+            world.add_pod(builders.make_pod("a").labels(app="new"))
+            reloaded = world.framework(world.plugins, has_extenders=True)
+            world.scheduler.set_profiles({"default-scheduler": reloaded})
+            await _let_answer(world, script)
+            assert world.where("a") == "active"
+            assert (world.bind.bound, world.recorder.conditions) == ([], [])
+            await world.settle()
+            assert len(script.requests) == 2
+            assert world.bind.bound == [("a", "n1")]
+            decision = world.scheduler.decisions.find_latest_decision("default/a")
+            assert decision is not None
+            assert decision.attempt == 1
+
+        fakes.play(scenario())
+
+    def test_a_pause_holds_the_decision_back(self) -> None:
+        """The answers came while policies waited for samples, so they are not used."""
+
+        async def scenario() -> None:
+            world, script = await _begin_to_ask(
+                {"filter": _accept("n1")}, "n1", filter_verb="filter"
+            )
+            world.scheduler.pause()
+            await _let_answer(world, script)
+            assert world.bind.bound == []
+            assert world.where("a") == "active"
+            world.scheduler.resume()
+            await world.settle()
+            assert world.bind.bound == [("a", "n1")]
+            assert len(script.requests) == 2
+
+        fakes.play(scenario())
+
+
 class TestBinding:
     """Extenders that bind pods."""
 

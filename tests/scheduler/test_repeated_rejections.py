@@ -12,12 +12,12 @@ from policysched.cluster.objects import objects
 from policysched.cluster.pods import pod_shape
 from policysched.framework import cycle_state, handles, interface, profile, runtime, status
 from policysched.plugins import defaults, names, registry
-from policysched.queue import scheduling_queue
+from policysched.queue import queueing_reasons, scheduling_queue
 from policysched.scheduler import counters
 from tests import builders, seeds
 from tests.scheduler import fakes
 
-REPEATED = (scheduling_queue.UNSCHEDULABLE, scheduling_queue.STILL_UNSCHEDULABLE)
+REPEATED = (scheduling_queue.UNSCHEDULABLE, queueing_reasons.STILL_UNSCHEDULABLE)
 FAILED = ("default-scheduler", counters.AttemptResult.UNSCHEDULABLE)
 WORLDS, STEPS = 6, 120
 
