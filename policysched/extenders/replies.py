@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 from collections.abc import Mapping
 from typing import Annotated, TypeAlias, TypeVar
 
@@ -142,13 +143,34 @@ def _decode_first_value(body: bytes) -> Json:
     try:
         return msgspec.json.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        pass  # the first value may be followed by something else
+        pass  # Go accepts more: text after the first value, and parts of characters
+    text = body.decode("utf-8", "replace").lstrip(" \t\r\n")
+    text = _ESCAPE.sub(lambda found: r"\ufffd" if found["half"] else found[0], text)
+    value: Json
     try:
-        value, _ = json.JSONDecoder().raw_decode(body.decode("utf-8", "replace").lstrip())
+        value, _ = _DECODER.raw_decode(text)
     except (ValueError, RecursionError) as error:
         raise calls.ExtenderError(f"the answer is not JSON: {error}") from error
-    found: Json = value
-    return found
+    return value
+
+
+_ESCAPE = re.compile(
+    r"""\\(
+    u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}  # a character in two halves
+    | (?P<half>u[dD][89a-fA-F][0-9a-fA-F]{2})                # half a character (surrogate)
+    | .
+    )""",
+    re.DOTALL | re.VERBOSE,
+)
+"""An escape in a JSON string. No text can contain half a character, so Go replaces it."""
+
+
+def _refuse_constant(name: str) -> Json:
+    msg = f"{name} is no number"
+    raise ValueError(msg)
+
+
+_DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
 
 
 def _require(value: Json, kind: type[_T], name: str) -> _T:

@@ -23,6 +23,22 @@ class TestFilter:
         body = b'{"Nodes": {"items": [{"metadata": {"name": "a"}, "spec": {}}, {}]}}'
         assert replies.decode_filter(body).node_list_names == ["a", ""]
 
+    @pytest.mark.parametrize(
+        "error, text",
+        [
+            (rb"bad \ud800", "bad \ufffd"),
+            (rb"\uDC00\uD800\u0041", "\ufffd\ufffdA"),
+            (rb"\ud83d\ude00 \ude00", "\U0001f600 \ufffd"),
+            (rb"\\ud800 \ude00", "\\ud800 \ufffd"),
+            (b"bad \xff", "bad \ufffd"),
+        ],
+    )
+    def test_half_a_character_is_replaced(self, error: bytes, text: str) -> None:
+        """As in Go; other texts, such as events, could not contain it."""
+        assert replies.decode_filter(b'{"Error": "%s"}' % error).error == text
+        failed = replies.decode_filter(b'{"FailedNodes": {"%s": "%s"}}' % (error, error)).failed
+        assert failed == {text: text}
+
     @pytest.mark.parametrize("body", [b"null", b"{}", b'{"NodeNames": null, "Nodes": null}'])
     def test_null_is_absent(self, body: bytes) -> None:
         """As in Go, null leaves a field as it is."""
@@ -35,6 +51,8 @@ class TestFilter:
             (b"<html>", "the answer is not JSON"),
             (b'{"NodeNames": ["a"', "the answer is not JSON"),
             (b"[" * 100_000, "the answer is not JSON"),
+            (b'{"NodeNames": ["a"], "new": NaN}', "the answer is not JSON"),
+            (b'\xc2\xa0{"NodeNames": ["a"]}', "the answer is not JSON"),
             (b"[]", "`the answer` is not a JSON object"),
             (b'{"NodeNames": "a"}', "`NodeNames` is not a JSON array"),
             (b'{"NodeNames": [1]}', "`NodeNames` is not a JSON string"),
