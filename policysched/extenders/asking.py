@@ -1,7 +1,9 @@
 """Ask the extenders about one pod before its scheduling cycle.
 
-nominated node? → filter → points → (scheduling cycle)
-                     └─ no node left → preempt → (scheduling cycle)
+nominated node? → filter ─┬─ points ──▶ (scheduling cycle)
+                    ▲  ▲    └─ preempt ─▶ (scheduling cycle)
+                    │  └─ no node left: the next nodes
+                    └─ the cluster changed meanwhile: nodes that the extenders have not rejected
 
 Source: `pkg/scheduler/schedule_one.go` (findNodesThatFitPod, findNodesThatPassExtenders,
 prioritizeNodes) and `framework/preemption/preemption.go` (callExtenders).
@@ -13,9 +15,8 @@ import asyncio
 import dataclasses
 import itertools
 import logging
+import math
 from collections.abc import Callable, Iterable, Sequence
-
-import numpy as np
 
 from policysched import clock as clocks
 from policysched import int64
@@ -29,8 +30,8 @@ _log = logging.getLogger(__name__)
 _MIN_NODES_TO_COMPARE = 2
 """A single node needs no points."""
 
-_MAX_ROUNDS = 3
-"""How often the extenders are asked again because the cluster changed meanwhile."""
+_MAX_REPETITIONS = 2
+"""How often the extenders are asked again if the cluster changes each time."""
 
 OUTDATED = "the nodes changed while HTTP extenders were asked"
 
@@ -49,7 +50,12 @@ def compute_asked_nodes(node_count: int) -> int:
 
 
 class PodQuestions:
-    """Asks the extenders that are interested in one pod."""
+    """Asks the extenders that are interested in one pod.
+
+    Only the first request about nodes can take as long as the time limits of its calls. Other pods
+    wait, so no further one begins when the longest time limit has passed since the first call, and
+    its filter calls end then. Nodes about which no extender was asked count as rejected.
+    """
 
     def __init__(
         self,
@@ -61,48 +67,53 @@ class PodQuestions:
     ) -> None:
         """Ask `interested`, in this order, about the nodes that pass Filter of `framework`."""
         self._problem_of: dict[str, str] = {}
-        self._filters = [each for each in interested if each.settings.filter_verb]
-        self._prioritizers = [each for each in interested if each.settings.prioritize_verb]
-        self._preemptors = [each for each in interested if each.settings.preempt_verb]
+        self._filters = [one for one in interested if one.settings.filter_verb]
+        self._prioritizers = [one for one in interested if one.settings.prioritize_verb]
+        self._preemptors = [one for one in interested if one.settings.preempt_verb]
         self._framework = framework
         self._pod = pod
         self._take_snapshot = take_snapshot
         self._clock = clock
-        self._asked_nodes: set[str] = set()
-        self._has_asked_all = False
+        limits_seconds = [one.settings.http_timeout_seconds for one in interested]
+        self._until_seconds = clock.monotonic_seconds() + max(limits_seconds, default=0.0)
+        self._rejected: set[str] = set()
+        self._earlier_rejections: dict[str, status.Status] = {}
         self._rejections: dict[str, status.Status] = {}
 
     async def ask(self) -> extender_answers.ExtenderAnswers:
         """Return answers that fit the cluster as it is on return."""
-        for _ in range(_MAX_ROUNDS):
-            answers = await self._ask_about_nodes()
-            if answers.error or not self._is_outdated(answers):
-                break
-        else:
-            answers = extender_answers.ExtenderAnswers(error=OUTDATED)
+        try:
+            answers = await self._ask_about_nomination() or await self._ask_about_nodes()
+        except calls.ExtenderError as error:
+            answers = extender_answers.ExtenderAnswers(error=str(error))
         asked = itertools.starmap(extender_answers.AskedExtender, self._problem_of.items())
-        return dataclasses.replace(
-            answers, asked=tuple(asked), decides_victims=bool(self._preemptors)
-        )
+        return dataclasses.replace(answers, asked=tuple(asked))
 
     async def _ask_about_nodes(self) -> extender_answers.ExtenderAnswers:
-        self._asked_nodes.clear()
-        self._rejections = {}
-        if await self._accepts_nomination():
-            nominated = frozenset((self._pod.pod.status.nominated_node_name,))
-            return extender_answers.ExtenderAnswers(
-                accepted=nominated if self._filters else None, accepts_nomination=True
-            )
-        earlier, self._rejections = self._rejections, {}
-        try:
-            accepted = await self._find_accepted_nodes()
-        except calls.ExtenderError as error:
-            return extender_answers.ExtenderAnswers(error=str(error))
-        # Plugins, which see all nodes after the nominated one, replace what was said before.
-        kept = {name: answer for name, answer in earlier.items() if name in self._asked_nodes}
+        """Ask again while the cluster has changed so that other nodes must be asked about.
+
+        Raises:
+            ExtenderError: an extender that is not ignorable failed.
+        """
+        answers = await self._ask_about_fitting_nodes(math.inf)
+        repetitions = 0
+        while self._is_outdated(answers):
+            if repetitions == _MAX_REPETITIONS or self._has_time_passed():
+                if answers.accepted:
+                    return extender_answers.ExtenderAnswers(error=OUTDATED)
+                return answers
+            repetitions += 1
+            answers = await self._ask_about_fitting_nodes(self._until_seconds)
+        return answers
+
+    async def _ask_about_fitting_nodes(
+        self, until_seconds: float
+    ) -> extender_answers.ExtenderAnswers:
+        accepted = await self._find_accepted_nodes(until_seconds)
         answers = extender_answers.ExtenderAnswers(
             accepted=frozenset(accepted) if self._filters else None,
-            rejections=kept | self._rejections,
+            rejections=self._rejections,
+            victims={} if self._preemptors else None,
         )
         if not accepted and self._preemptors:
             return await self._ask_about_preemption(answers)
@@ -111,57 +122,63 @@ class PodQuestions:
         return answers
 
     def _is_outdated(self, answers: extender_answers.ExtenderAnswers) -> bool:
-        """Return whether the cluster changed so that other nodes must be asked about.
+        """Return whether the cluster has changed so that other nodes must be asked about.
 
-        No accepted node fits any more, or all were rejected and another one fits now. The pod must
-        not be rejected then: preemption would evict pods needlessly.
+        No accepted node fits any more, or there is none and a node fits that was not rejected. The
+        pod must not be rejected then: preemption would evict pods needlessly.
         """
         if answers.accepted is None:
             return False
         snap = self._take_snapshot()
-        if answers.accepts_nomination:
-            return not self._framework.find_fitting_nomination(self._pod, snap)
-        fits = np.zeros(snap.size, bool)
-        fits[self._framework.feasible_rows(self._pod, snap)] = True
+        rows = self._framework.feasible_rows(self._pod, snap).tolist()
+        names = map(snap.nodes.names.__getitem__, rows)
         if answers.accepted:
-            rows = map(snap.nodes.row_of.get, answers.accepted)
-            return not any(row is not None and fits[row] for row in rows)
-        names = map(snap.nodes.names.__getitem__, fits.nonzero()[0].tolist())
-        return self._has_asked_all and not self._asked_nodes.issuperset(names)
+            return not any(name in answers.accepted for name in names)
+        return any(name not in self._rejected for name in names)
+
+    def _has_time_passed(self) -> bool:
+        return self._clock.monotonic_seconds() >= self._until_seconds
 
     # --- Filter -----------------------------------------------------------------------------------
 
-    async def _accepts_nomination(self) -> bool:
-        """Ask about the nominated node alone; an error is no reason to end the attempt."""
+    async def _ask_about_nomination(self) -> extender_answers.ExtenderAnswers | None:
+        """Ask about the nominated node alone; return None if the pod cannot go there.
+
+        An error is no reason to end the attempt.
+        """
         nominated = self._framework.find_fitting_nomination(self._pod, self._take_snapshot())
         if not nominated:
-            return False
+            return None
         try:
-            return bool(await self._filter_nodes([nominated]))
+            accepted = await self._filter_nodes([nominated], self._earlier_rejections)
         except calls.ExtenderError as error:
             _log.warning("%s cannot use its nominated node: %s", self._pod.key, error)
-            return False
+            return None
+        answers = extender_answers.ExtenderAnswers(accepted=frozenset(accepted))
+        return None if not accepted or self._is_outdated(answers) else answers
 
-    async def _find_accepted_nodes(self) -> Sequence[str]:
+    async def _find_accepted_nodes(self, until_seconds: float) -> Sequence[str]:
         """Ask about the best nodes, then about the next ones, until some are accepted.
 
-        Further nodes are asked about only within the time limit of one call, because other pods
-        wait. After that, the others count as rejected.
+        The calls about the best nodes end at `until_seconds`.
 
         Raises:
             ExtenderError: an extender that is not ignorable failed.
         """
-        limits_seconds = [each.settings.http_timeout_seconds for each in self._filters]
-        until_seconds = self._clock.monotonic_seconds() + max(limits_seconds, default=0.0)
         while names := self._list_next_nodes():
-            self._asked_nodes.update(names)
-            accepted = await self._filter_nodes(names)
-            if accepted:
-                return accepted
-            if self._clock.monotonic_seconds() >= until_seconds:
-                self._has_asked_all = False
+            # Plugins, which see all nodes after the nominated one, replace what was said before.
+            earlier = self._earlier_rejections
+            rejections = {name: earlier[name] for name in names if name in earlier}
+            try:
+                accepted = await self._filter_nodes(names, rejections, until_seconds)
+            except calls.NoTimeLeftError:
                 return ()
-        self._has_asked_all = True
+            self._rejections |= rejections
+            self._rejected.update(names)
+            self._rejected.difference_update(accepted)
+            if accepted or self._has_time_passed():
+                return accepted
+            until_seconds = self._until_seconds
         return ()
 
     def _list_next_nodes(self) -> list[str]:
@@ -169,27 +186,36 @@ class PodQuestions:
         snap = self._take_snapshot()
         rows = self._framework.rank_feasible_rows(self._pod, snap).tolist()
         names = map(snap.nodes.names.__getitem__, rows)
-        left = (name for name in names if name not in self._asked_nodes)
+        left = (name for name in names if name not in self._rejected)
         return list(itertools.islice(left, compute_asked_nodes(snap.node_count)))
 
-    async def _filter_nodes(self, names: Sequence[str]) -> Sequence[str]:
-        """Return the nodes that all extenders accept; note why they reject others.
+    async def _filter_nodes(
+        self,
+        names: Sequence[str],
+        rejections: dict[str, status.Status],
+        until_seconds: float = math.inf,
+    ) -> Sequence[str]:
+        """Return the nodes that all extenders accept; note in `rejections` why they reject others.
 
         Raises:
             ExtenderError: an extender that is not ignorable failed.
+            NoTimeLeftError: `until_seconds`, on the monotonic clock, have passed.
         """
-        for each in self._filters:
+        for one in self._filters:
             names = self._keep_existing(names)
             if not names:
                 break
-            self._problem_of.setdefault(each.name, "")
+            left_seconds = until_seconds - self._clock.monotonic_seconds()
+            if left_seconds <= 0:
+                raise calls.NoTimeLeftError("no time is left to ask all extenders")
+            self._problem_of.setdefault(one.name, "")
             try:
-                filtered = await each.filter_nodes(self._pod, names)
+                filtered = await one.filter_nodes(self._pod, names, left_seconds)
             except calls.ExtenderError as error:
-                self._skip_or_raise(each, error)
+                self._skip_or_raise(one, error)
                 continue
             names = filtered.accepted
-            self._rejections.update(filtered.rejections)
+            rejections.update(filtered.rejections)
         return names
 
     def _keep_existing(self, names: Sequence[str]) -> Sequence[str]:
@@ -202,12 +228,12 @@ class PodQuestions:
     async def _add_up_points(self, names: Sequence[str]) -> dict[str, int]:
         """Return the points of all extenders together; one that fails gives none."""
         scores = await asyncio.gather(
-            *(self._score_nodes(each, names) for each in self._prioritizers)
+            *(self._score_nodes(one, names) for one in self._prioritizers)
         )
         points = dict.fromkeys(names, 0)
-        for each, given in zip(self._prioritizers, scores, strict=True):
-            factor = each.points_per_score
-            for name, score in given:
+        for one, points_by_name in zip(self._prioritizers, scores, strict=True):
+            factor = one.points_per_score
+            for name, score in points_by_name:
                 if name in points:
                     points[name] += score * factor
         if all(map(int64.fits_int64, points.values())):
@@ -215,13 +241,13 @@ class PodQuestions:
         return {name: int64.wrap(number) for name, number in points.items()}
 
     async def _score_nodes(
-        self, each: extender.Extender, names: Sequence[str]
+        self, one: extender.Extender, names: Sequence[str]
     ) -> Iterable[tuple[str, int]]:
-        self._problem_of.setdefault(each.name, "")
+        self._problem_of.setdefault(one.name, "")
         try:
-            return await each.score_nodes(self._pod, names)
+            return await one.score_nodes(self._pod, names)
         except calls.ExtenderError as error:
-            self._note_problem(each, error)
+            self._note_problem(one, error)
             return ()
 
     # --- Preempt ----------------------------------------------------------------------------------
@@ -235,35 +261,35 @@ class PodQuestions:
         if not victims:
             return answers
         try:
-            for each in self._preemptors:
+            for one in self._preemptors:
                 victims = extender_answers.drop_gone_victims(victims, self._take_snapshot())
                 if not victims:
                     break
-                victims = await self._choose_victims(each, victims)
+                victims = await self._choose_victims(one, victims)
         except calls.ExtenderError as error:
             return dataclasses.replace(answers, preemption_error=str(error))
         return dataclasses.replace(answers, victims=victims)
 
     async def _choose_victims(
-        self, each: extender.Extender, victims: extender_answers.VictimsByNode
+        self, one: extender.Extender, victims: extender_answers.VictimsByNode
     ) -> extender_answers.VictimsByNode:
-        self._problem_of.setdefault(each.name, "")
+        self._problem_of.setdefault(one.name, "")
         try:
-            return await each.choose_victims(self._pod, victims, self._take_snapshot)
+            return await one.choose_victims(self._pod, victims, self._take_snapshot)
         except calls.ExtenderError as error:
-            self._skip_or_raise(each, error)
+            self._skip_or_raise(one, error)
             return victims
 
     # --- errors -----------------------------------------------------------------------------------
 
-    def _skip_or_raise(self, each: extender.Extender, error: calls.ExtenderError) -> None:
+    def _skip_or_raise(self, one: extender.Extender, error: calls.ExtenderError) -> None:
         """Note the error of an ignorable extender, and raise that of another one."""
-        self._note_problem(each, error)
-        if not each.settings.ignorable:
+        self._note_problem(one, error)
+        if not one.settings.ignorable or isinstance(error, calls.NoTimeLeftError):
             raise error
 
-    def _note_problem(self, each: extender.Extender, error: calls.ExtenderError) -> None:
-        self._problem_of[each.name] = str(error)
-        if isinstance(error, calls.GoneError):
+    def _note_problem(self, one: extender.Extender, error: calls.ExtenderError) -> None:
+        self._problem_of[one.name] = str(error)
+        if isinstance(error, calls.GoneError | calls.NoTimeLeftError):
             return
-        _log.warning("extender %s, asked about %s, failed: %s", each.name, self._pod.key, error)
+        _log.warning("extender %s, asked about %s, failed: %s", one.name, self._pod.key, error)

@@ -6,6 +6,7 @@ Source: `pkg/scheduler/extender.go`.
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TypeVar
 
@@ -63,17 +64,24 @@ class Extender:
         """Return whether the pod requests a resource that the extender manages."""
         return interest.is_interested(self._resources, pod.pod)
 
-    async def filter_nodes(self, pod: pod_shape.PodInfo, names: Sequence[str]) -> FilteredNodes:
+    async def filter_nodes(
+        self, pod: pod_shape.PodInfo, names: Sequence[str], left_seconds: float
+    ) -> FilteredNodes:
         """Ask which of some nodes the extender accepts.
 
         Raises:
             ExtenderError: the call failed, or the answer is an error or names other nodes.
+            NoTimeLeftError: there was no answer within `left_seconds`.
         """
         body = self._encoder.encode_nodes(pod, names)
-        return await self._measure(self.settings.filter_verb, self._filter_nodes(body, names))
+        call = self._filter_nodes(body, names, left_seconds)
+        return await self._measure(self.settings.filter_verb, call)
 
-    async def _filter_nodes(self, body: bytes, names: Sequence[str]) -> FilteredNodes:
-        reply = await self._call(self.settings.filter_verb, body, replies.decode_filter)
+    async def _filter_nodes(
+        self, body: bytes, names: Sequence[str], left_seconds: float
+    ) -> FilteredNodes:
+        verb, decode = self.settings.filter_verb, replies.decode_filter
+        reply = await self._call(verb, body, decode, left_seconds)
         if reply.error:
             raise calls.ExtenderError(reply.error)
         rejections = {
@@ -187,13 +195,19 @@ class Extender:
         if error:
             raise calls.ExtenderError(error)
 
-    async def _call(self, verb: str, body: bytes, decode: Callable[[bytes], _T]) -> _T:
+    async def _call(
+        self,
+        verb: str,
+        body: bytes,
+        decode: Callable[[bytes], _T],
+        left_seconds: float = math.inf,
+    ) -> _T:
         """Send a request, and decode the answer.
 
         Raises:
             ExtenderError: the call failed, or the answer cannot be decoded.
         """
-        answer = await self._caller.post(verb, body)
+        answer = await self._caller.post(verb, body, left_seconds)
         try:
             return decode(answer)
         except calls.ExtenderError as error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import contextlib
+import math
 import urllib.parse
 from collections.abc import AsyncIterator
 
@@ -38,21 +39,25 @@ class HttpCaller:
         self._connections = connections
         self._certificate = certificate
 
-    async def post(self, verb: str, body: bytes) -> bytes:
+    async def post(self, verb: str, body: bytes, left_seconds: float = math.inf) -> bytes:
         """Send a request; see `calls.ExtenderCaller`.
 
         Raises:
             ExtenderError: no complete answer arrived in time, or not with code 200.
+            NoTimeLeftError: no complete answer arrived within `left_seconds`.
         """
         self._certificate.load_if_changed()
         url = f"{self._name}/{verb}"
         # A server can close a connection right after its answer; the loop must see that first.
         await asyncio.sleep(0)
         try:
-            async with asyncio.timeout(self._timeout_seconds):
+            async with asyncio.timeout(min(self._timeout_seconds, left_seconds)):
                 path = urllib.parse.quote(f"{self._path}/{verb}", safe="/%~:@!$&'()*+,;=")
                 response = await self._connections.call("POST", path, self._headers, body, None)
         except TimeoutError as error:
+            if left_seconds < self._timeout_seconds:
+                problem = f"no answer in the {left_seconds:.1f} s that were left"
+                raise calls.NoTimeLeftError(f'Post "{url}": {problem}') from error
             problem = f"no answer within {self._timeout_seconds:g} s"
             raise calls.ExtenderError(f'Post "{url}": {problem}') from error
         except OSError as error:

@@ -73,23 +73,20 @@ class ExtenderAnswers:
 
     Attributes:
         asked: the extenders, in the order in which they are asked.
-        accepted: names of the nodes that all extenders accepted; None if none of them filters.
-        accepts_nomination: whether `accepted` is the pod's nominated node, which was tried first.
+        error: why the attempt ends without a node, so that nothing else counts; "" for no error.
+        accepted: names of the nodes that all extenders accepted; None if all nodes are possible.
         rejections: by node name, the rejections for which an extender gave a text.
-        error: why the attempt ends without a node; "" for no error.
         points: by node name, the points of all extenders together.
-        decides_victims: whether no pod may be evicted that is not in `victims`.
-        victims: the candidates for preemption that extenders left; None if none was asked.
-        preemption_error: why no pod is evicted; "" for no error.
+        victims: if no node is possible, the only candidates for preemption; None if extenders do
+            not restrict them.
+        preemption_error: if no node is possible, why no pod is evicted; "" for no error.
     """
 
     asked: tuple[AskedExtender, ...] = ()
-    accepted: frozenset[str] | None = None
-    accepts_nomination: bool = False
-    rejections: Mapping[str, status.Status] = dataclasses.field(default_factory=dict)
     error: str = ""
+    accepted: frozenset[str] | None = None
+    rejections: Mapping[str, status.Status] = dataclasses.field(default_factory=dict)
     points: Mapping[str, int] = dataclasses.field(default_factory=dict)
-    decides_victims: bool = False
     victims: VictimsByNode | None = None
     preemption_error: str = ""
 

@@ -233,12 +233,14 @@ class Framework:
             return self._does_not_fit(cycle, outcome)
         cycle.times.end("PreFilter")
         own = refiltering.own_nomination(cycle, outcome, self._filters)
-        answers = cycle.extenders
-        if own is not None and own.fits and (answers is None or answers.accepts_nomination):
-            cycle.times.end("Filter")
-            return _fits(cycle, cycle.snap.nodes.names[own.row])
+        answers, names = cycle.extenders, cycle.snap.nodes.names
+        if own is not None and own.fits:
+            only = frozenset((names[own.row],))
+            if answers is None or answers.accepted == only:
+                cycle.times.end("Filter")
+                return _fits(cycle, names[own.row])
         failures = cycle.failures = refiltering.filter_all_rows(cycle, outcome, own, self._filters)
-        failed = failures.find_error(cycle.snap.nodes.names)
+        failed = failures.find_error(names)
         if failed is None and answers is not None:
             failures = extender_filtering.reject_nodes(answers, failures, cycle.snap)
             cycle.failures = failures
@@ -249,7 +251,7 @@ class Framework:
         if len(rows) == 0:
             return self._does_not_fit(cycle, outcome)
         if len(rows) == 1:
-            return _fits(cycle, cycle.snap.nodes.names[rows.item(0)])
+            return _fits(cycle, names[rows.item(0)])
         return self._choose(cycle, failures)
 
     def _begin(

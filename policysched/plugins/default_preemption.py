@@ -117,11 +117,10 @@ class DefaultPreemption:
         answered = diagnosis.extenders
         if answered is not None and answered.preemption_error:
             return interface.PostFilterResult(self._make_error(answered.preemption_error))
-        if answered is not None and answered.victims is not None:
+        if answered is not None and answered.victims:
             return self._choose_answered_candidate(answered.victims, pod, snap)
         found, refused = self.find_candidates(state, pod, snap, diagnosis)
-        if found and answered is not None and answered.decides_victims:
-            # The cluster has changed, and no extender was asked about these candidates.
+        if found and answered is not None and answered.victims is not None:
             return interface.PostFilterResult(self._make_rejection(NO_CANDIDATE))
         if found:
             return self._choose_candidate(found, pod, snap)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import contextlib
+import math
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import TYPE_CHECKING, Any
@@ -49,13 +50,29 @@ async def _echo(request: web.Request) -> web.Response:
     )
 
 
-async def _post(configured: settings.ExtenderSettings) -> bytes:
+async def _drip(request: web.Request) -> web.StreamResponse:
+    """Begin to answer, and never end."""
+    response = web.StreamResponse()
+    await response.prepare(request)
+    with contextlib.suppress(ConnectionError):
+        for _ in range(100):
+            await response.write(b" ")
+            await asyncio.sleep(0.05)
+    return response
+
+
+async def _post(configured: settings.ExtenderSettings, left_seconds: float = math.inf) -> bytes:
     async with http_calls.open_caller(configured) as caller:
-        return await caller.post("filter", b"{}")
+        return await caller.post("filter", b"{}", left_seconds)
 
 
 def _call(
-    handler: Handler, *, path: str = "", server: ssl.SSLContext | None = None, **fields: Any
+    handler: Handler,
+    *,
+    path: str = "",
+    server: ssl.SSLContext | None = None,
+    left_seconds: float = math.inf,
+    **fields: Any,
 ) -> bytes:
     """Send one request to a server with `handler`; return the answer."""
 
@@ -63,7 +80,7 @@ def _call(
         async with _serve(handler, server) as port:
             scheme = "https" if server else "http"
             url = f"{scheme}://127.0.0.1:{port}{path}"
-            return await _post(settings.ExtenderSettings(url, **fields))
+            return await _post(settings.ExtenderSettings(url, **fields), left_seconds)
 
     return asyncio.run(call())
 
@@ -105,18 +122,13 @@ class TestRequests:
 
     def test_slow_answers_are_errors(self) -> None:
         """The limit includes the body."""
-
-        async def drip(request: web.Request) -> web.StreamResponse:
-            response = web.StreamResponse()
-            await response.prepare(request)
-            with contextlib.suppress(ConnectionError):
-                for _ in range(100):
-                    await response.write(b" ")
-                    await asyncio.sleep(0.05)
-            return response
-
         with pytest.raises(calls.ExtenderError, match=r'^Post "http.*": no answer within 0.3 s'):
-            _call(drip, http_timeout="300ms")
+            _call(_drip, http_timeout="300ms")
+
+    def test_a_call_ends_when_no_time_is_left(self) -> None:
+        """This is no fault of the extender, so the error is another one."""
+        with pytest.raises(calls.NoTimeLeftError, match=r'^Post "http.*": no answer in the 0.2 s'):
+            _call(_drip, left_seconds=0.2, http_timeout="3s")
 
     def test_large_answers_are_errors(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """An endless answer cannot fill the memory."""
