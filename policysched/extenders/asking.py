@@ -111,7 +111,7 @@ class PodQuestions:
     ) -> extender_answers.ExtenderAnswers:
         accepted = await self._find_accepted_nodes(until_seconds)
         answers = extender_answers.ExtenderAnswers(
-            accepted=frozenset(accepted) if self._filters else None,
+            accepted=frozenset(accepted) if self._filters or self._prioritizers else None,
             rejections=self._rejections,
             victims={} if self._preemptors else None,
         )

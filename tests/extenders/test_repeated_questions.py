@@ -101,6 +101,48 @@ class TestNodesThatCome:
         fakes.play(scenario())
 
 
+class TestPrioritizeAlone:
+    """Extenders that give points but do not filter."""
+
+    def test_only_nodes_with_points_compete(self) -> None:
+        """A node that was not asked about would win against negative points."""
+
+        async def scenario() -> None:
+            def score(request: dict[str, Any]) -> list[dict[str, Any]]:
+                return [{"Host": name, "Score": -1} for name in request["NodeNames"]]
+
+            world = _SlowWorld({"score": score}, prioritize_verb="score", weight=1)
+            world.add_nodes(400)
+            world.add_pod("a")
+            await world.settle()
+            ((_, node),) = world.bind.bound
+            ((_, request),) = world.script.requests
+            assert node in request["NodeNames"]
+
+        fakes.play(scenario())
+
+    def test_preemption_is_asked_about_if_the_nodes_are_full_meanwhile(self) -> None:
+        """The pod does not stay unschedulable without a question."""
+
+        async def scenario() -> None:
+            def score(_: object) -> list[Any]:
+                for name in ("n0", "n1"):
+                    world.add_pod(builders.make_pod(f"on-{name}").node(name))
+                return []
+
+            answers = {"score": score, "preempt": _keep_candidates}
+            verbs: dict[str, Any] = {"prioritize_verb": "score", "preempt_verb": "preempt"}
+            world = _SlowWorld(answers, weight=1, **verbs)
+            world.preempts.script["a"] = [("n0", ("on-n0",))]
+            world.add_nodes(2)
+            world.add_pod("a")
+            await world.settle()
+            assert [verb for verb, _ in world.script.requests] == ["score", "preempt"]
+            assert world.evictor.begun == ["on-n0"]
+
+        fakes.play(scenario())
+
+
 class TestTime:
     """An attempt takes no longer than one call of each kind, or one time limit and the last one."""
 
