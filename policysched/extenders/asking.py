@@ -16,7 +16,8 @@ import dataclasses
 import itertools
 import logging
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from typing import TypeVar
 
 from policysched import clock as clocks
 from policysched import int64
@@ -26,6 +27,7 @@ from policysched.extenders import calls, extender
 from policysched.framework import extender_answers, runtime, status
 
 _log = logging.getLogger(__name__)
+_T = TypeVar("_T")
 
 _MIN_NODES_TO_COMPARE = 2
 """A single node needs no points."""
@@ -66,15 +68,15 @@ class PodQuestions:
         clock: clocks.Clock,
     ) -> None:
         """Ask `interested`, in this order, about the nodes that pass Filter of `framework`."""
-        self._problem_of: dict[str, str] = {}
-        self._filters = [one for one in interested if one.settings.filter_verb]
-        self._prioritizers = [one for one in interested if one.settings.prioritize_verb]
-        self._preemptors = [one for one in interested if one.settings.preempt_verb]
+        self._problems: dict[tuple[extender.Extender, str], str] = {}
+        self._filters = [server for server in interested if server.settings.filter_verb]
+        self._prioritizers = [server for server in interested if server.settings.prioritize_verb]
+        self._preemptors = [server for server in interested if server.settings.preempt_verb]
         self._framework = framework
         self._pod = pod
         self._take_snapshot = take_snapshot
         self._clock = clock
-        limits_seconds = [one.settings.http_timeout_seconds for one in interested]
+        limits_seconds = [server.settings.http_timeout_seconds for server in interested]
         self._until_seconds = clock.monotonic_seconds() + max(limits_seconds, default=0.0)
         self._rejected: set[str] = set()
         self._earlier_rejections: dict[str, status.Status] = {}
@@ -86,8 +88,7 @@ class PodQuestions:
             answers = await self._ask_about_nomination() or await self._ask_about_nodes()
         except calls.ExtenderError as error:
             answers = extender_answers.ExtenderAnswers(error=str(error))
-        asked = itertools.starmap(extender_answers.AskedExtender, self._problem_of.items())
-        return dataclasses.replace(answers, asked=tuple(asked))
+        return dataclasses.replace(answers, asked=self._list_asked_extenders())
 
     async def _ask_about_nodes(self) -> extender_answers.ExtenderAnswers:
         """Ask again while the cluster has changed so that other nodes must be asked about.
@@ -201,18 +202,19 @@ class PodQuestions:
             ExtenderError: an extender that is not ignorable failed.
             NoTimeLeftError: `until_seconds`, on the monotonic clock, have passed.
         """
-        for one in self._filters:
+        for server in self._filters:
             names = self._keep_existing(names)
             if not names:
                 break
             left_seconds = until_seconds - self._clock.monotonic_seconds()
             if left_seconds <= 0:
                 raise calls.NoTimeLeftError("no time is left to ask all extenders")
-            self._problem_of.setdefault(one.name, "")
+            call = server.filter_nodes(self._pod, names, left_seconds)
             try:
-                filtered = await one.filter_nodes(self._pod, names, left_seconds)
+                filtered = await self._note_result(server, server.settings.filter_verb, call)
             except calls.ExtenderError as error:
-                self._skip_or_raise(one, error)
+                if not server.settings.ignorable or isinstance(error, calls.NoTimeLeftError):
+                    raise
                 continue
             names = filtered.accepted
             rejections.update(filtered.rejections)
@@ -228,11 +230,11 @@ class PodQuestions:
     async def _add_up_points(self, names: Sequence[str]) -> dict[str, int]:
         """Return the points of all extenders together; one that fails gives none."""
         scores = await asyncio.gather(
-            *(self._score_nodes(one, names) for one in self._prioritizers)
+            *(self._score_nodes(server, names) for server in self._prioritizers)
         )
         points = dict.fromkeys(names, 0)
-        for one, points_by_name in zip(self._prioritizers, scores, strict=True):
-            factor = one.points_per_score
+        for server, points_by_name in zip(self._prioritizers, scores, strict=True):
+            factor = server.points_per_score
             for name, score in points_by_name:
                 if name in points:
                     points[name] += score * factor
@@ -241,13 +243,12 @@ class PodQuestions:
         return {name: int64.wrap(number) for name, number in points.items()}
 
     async def _score_nodes(
-        self, one: extender.Extender, names: Sequence[str]
+        self, server: extender.Extender, names: Sequence[str]
     ) -> Iterable[tuple[str, int]]:
-        self._problem_of.setdefault(one.name, "")
+        call = server.score_nodes(self._pod, names)
         try:
-            return await one.score_nodes(self._pod, names)
-        except calls.ExtenderError as error:
-            self._note_problem(one, error)
+            return await self._note_result(server, server.settings.prioritize_verb, call)
+        except calls.ExtenderError:
             return ()
 
     # --- Preempt ----------------------------------------------------------------------------------
@@ -261,35 +262,47 @@ class PodQuestions:
         if not victims:
             return answers
         try:
-            for one in self._preemptors:
+            for server in self._preemptors:
                 victims = extender_answers.drop_gone_victims(victims, self._take_snapshot())
                 if not victims:
                     break
-                victims = await self._choose_victims(one, victims)
+                victims = await self._choose_victims(server, victims)
         except calls.ExtenderError as error:
             return dataclasses.replace(answers, preemption_error=str(error))
         return dataclasses.replace(answers, victims=victims)
 
     async def _choose_victims(
-        self, one: extender.Extender, victims: extender_answers.VictimsByNode
+        self, server: extender.Extender, victims: extender_answers.VictimsByNode
     ) -> extender_answers.VictimsByNode:
-        self._problem_of.setdefault(one.name, "")
+        call = server.choose_victims(self._pod, victims, self._take_snapshot)
         try:
-            return await one.choose_victims(self._pod, victims, self._take_snapshot)
-        except calls.ExtenderError as error:
-            self._skip_or_raise(one, error)
+            return await self._note_result(server, server.settings.preempt_verb, call)
+        except calls.ExtenderError:
+            if not server.settings.ignorable:
+                raise
             return victims
 
-    # --- errors -----------------------------------------------------------------------------------
+    # --- records ----------------------------------------------------------------------------------
 
-    def _skip_or_raise(self, one: extender.Extender, error: calls.ExtenderError) -> None:
-        """Note the error of an ignorable extender, and raise that of another one."""
-        self._note_problem(one, error)
-        if not one.settings.ignorable or isinstance(error, calls.NoTimeLeftError):
-            raise error
+    async def _note_result(self, server: extender.Extender, verb: str, call: Awaitable[_T]) -> _T:
+        """Return the result of a call, or note why it failed and raise the error."""
+        self._problems[server, verb] = ""
+        try:
+            return await call
+        except calls.ExtenderError as error:
+            self._problems[server, verb] = str(error)
+            if not isinstance(error, calls.GoneError | calls.NoTimeLeftError):
+                _log.warning(
+                    "extender %s, asked about %s, failed: %s", server.name, self._pod.key, error
+                )
+            raise
 
-    def _note_problem(self, one: extender.Extender, error: calls.ExtenderError) -> None:
-        self._problem_of[one.name] = str(error)
-        if isinstance(error, calls.GoneError | calls.NoTimeLeftError):
-            return
-        _log.warning("extender %s, asked about %s, failed: %s", one.name, self._pod.key, error)
+    def _list_asked_extenders(self) -> tuple[extender_answers.AskedExtender, ...]:
+        """Return the extenders with the first problem of their latest calls."""
+        problem_of: dict[extender.Extender, str] = {}
+        for (server, _), problem in self._problems.items():
+            problem_of[server] = problem_of.get(server) or problem
+        return tuple(
+            extender_answers.AskedExtender(server.name, problem)
+            for server, problem in problem_of.items()
+        )

@@ -25,13 +25,15 @@ class ExtenderChain:
         clock: clocks.Clock,
     ) -> None:
         """Call `require_leadership` before a binding; it raises RemoteError to prevent that."""
-        self._all = sorted(extenders, key=lambda each: each.settings.ignorable)
+        self._all = sorted(extenders, key=lambda server: server.settings.ignorable)
         self._require_leadership = require_leadership
         self._clock = clock
 
     def is_asked_about(self, pod: pod_shape.PodInfo) -> bool:
         """Return whether an extender takes part in the choice of a node for the pod."""
-        return any(each.is_interested(pod) for each in self._all if each.settings.chooses_nodes)
+        return any(
+            server.is_interested(pod) for server in self._all if server.settings.chooses_nodes
+        )
 
     async def ask(
         self,
@@ -40,7 +42,7 @@ class ExtenderChain:
         take_snapshot: Callable[[], snapshot.Snapshot],
     ) -> extender_answers.ExtenderAnswers:
         """Return the answers about a pod, for its scheduling cycle with `framework`."""
-        interested = [each for each in self._all if each.is_interested(pod)]
+        interested = [server for server in self._all if server.is_interested(pod)]
         questions = asking.PodQuestions(interested, framework, pod, take_snapshot, self._clock)
         return await questions.ask()
 
@@ -49,16 +51,16 @@ class ExtenderChain:
 
         After an error, the pod may be bound (`schedule_one.go`, extendersBinding).
         """
-        for each in self._all:
-            if not each.settings.bind_verb or not each.is_interested(pod):
+        for server in self._all:
+            if not server.settings.bind_verb or not server.is_interested(pod):
                 continue
             try:
                 self._require_leadership()
-                await each.bind(pod, node_name)
+                await server.bind(pod, node_name)
             except calls.ExtenderError as error:
-                if not each.settings.ignorable:
+                if not server.settings.ignorable:
                     return status.Status(status.Code.ERROR, (str(error),))
-                _log.warning("skipping the ignorable extender %s: %s", each.name, error)
+                _log.warning("skipping the ignorable extender %s: %s", server.name, error)
             except errors.RemoteError as error:
                 return status.Status(status.Code.ERROR, (str(error),))
             else:

@@ -57,7 +57,7 @@ class AskedExtender:
 
     Attributes:
         url: names it; without credentials.
-        problem: why its answer was not used; "" if it was.
+        problem: why an answer was not used; "" if the last answer to each kind of call was.
     """
 
     url: str

@@ -206,3 +206,50 @@ class TestTime:
             assert world.where("a") == "unschedulable"
 
         fakes.play(scenario())
+
+
+class TestRecords:
+    """What a decision says about the extenders that were asked."""
+
+    def test_a_repeated_call_replaces_the_problem_of_the_former_one(self) -> None:
+        """Only the answer about the nominated node was not used."""
+
+        async def scenario() -> None:
+            answers = iter([scripted_calls.FAILURE, {"NodeNames": ["n0", "n1"]}])
+            script: dict[str, scripted_calls.Answer] = {"filter": lambda _: next(answers)}
+            world = _SlowWorld(script, filter_verb="filter")
+            world.add_nodes(2)
+            world.add_pod(builders.make_pod("a").nominated("n0"))
+            await world.settle()
+            assert world.bind.bound == [("a", "n0")]
+            assert _list_asked_extenders(world) == [("http://extender", "")]
+
+        fakes.play(scenario())
+
+    def test_extenders_with_the_same_url_have_records_of_their_own(self) -> None:
+        """They differ in their settings."""
+
+        async def scenario() -> None:
+            good = scripted_calls.ScriptedCalls({"filter": _accept_all})
+            down = scripted_calls.ScriptedCalls({"filter": scripted_calls.FAILURE})
+            make = scripted_calls.make_settings
+            made = scripted_calls.make_chain(
+                (make(filter_verb="filter"), good),
+                (make(filter_verb="filter", ignorable=True), down),
+            )
+            world = fakes.World(extenders=made)
+            world.add_node("n0")
+            world.add_pod("a")
+            await world.settle()
+            assert _list_asked_extenders(world) == [
+                ("http://extender", ""),
+                ("http://extender", "the extender is down"),
+            ]
+
+        fakes.play(scenario())
+
+
+def _list_asked_extenders(world: fakes.World) -> list[tuple[str, str]]:
+    decision = world.scheduler.decisions.find_latest_decision("default/a")
+    assert decision is not None
+    return [(asked.url, asked.problem) for asked in decision.extenders]
