@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from typing import TypeVar
 
 from policysched.cluster import snapshot
@@ -131,7 +131,8 @@ class Extender:
     ) -> extender_answers.VictimsByNode:
         """Ask which candidates of preemption remain, and with which victims.
 
-        The answer is compared with the pods that are placed when it arrives.
+        The answer is compared with the pods that are placed when it arrives. Victims that have left
+        since the request are dropped, and candidates without victims after that.
 
         Raises:
             ExtenderError: the call failed, or the answer names unknown nodes or pods, or a node
@@ -149,37 +150,35 @@ class Extender:
     ) -> extender_answers.VictimsByNode:
         reply = await self._call(self.settings.preempt_verb, body, replies.decode_victims)
         snap = take_snapshot()
-        gone = _list_gone(sent, snap)
-        found = {
-            name: self._find_victims(name, node, snap, gone)
-            for name, node in reply.items()
-            if name not in gone
-        }
-        for name, node in found.items():
+        chosen: dict[str, extender_answers.NodeVictims] = {}
+        for name, victims in reply.items():
+            candidate = sent.get(name)
+            if candidate is not None and snap.find_row(name) is None:
+                continue
+            sent_uids = {pod.uid for pod in candidate.pods} if candidate is not None else set()
+            pods = self._find_victims(name, victims.uids, sent_uids, snap)
+            if pods or not victims.uids:
+                chosen[name] = extender_answers.NodeVictims(pods, victims.violations)
+        for name, node in chosen.items():
             if not node.pods and not self.settings.ignorable:
                 raise calls.ExtenderError(f'expected at least one victim pod on node "{name}"')
-        return {name: node for name, node in found.items() if node.pods}
+        return {name: node for name, node in chosen.items() if node.pods}
 
     def _find_victims(
-        self,
-        name: str,
-        victims: replies.MetaVictims,
-        snap: snapshot.Snapshot,
-        gone: frozenset[str],
-    ) -> extender_answers.NodeVictims:
+        self, name: str, uids: Iterable[str], sent_uids: Collection[str], snap: snapshot.Snapshot
+    ) -> tuple[pod_shape.PodInfo, ...]:
+        """Return the victims on a node without those that left it since the request."""
         row = snap.find_row(name)
         if row is None:
             raise calls.ExtenderError(f'nodeinfo not found for node name "{name}"')
         placed = {pod.uid: pod for pod in snap.placed.get_pods(row)}
-        uids = [uid for uid in victims.uids if uid not in gone]
         for uid in uids:
-            if uid not in placed:
+            if uid not in placed and uid not in sent_uids:
                 raise calls.ExtenderError(
                     f"extender: {self.name} claims to preempt pod (UID: &{{{uid}}}) on node: "
                     f"{name}, but the pod is not found on that node"
                 )
-        pods = tuple(placed[uid] for uid in uids)
-        return extender_answers.NodeVictims(pods, victims.violations)
+        return tuple(placed[uid] for uid in uids if uid in placed)
 
     async def bind(self, pod: pod_shape.PodInfo, node_name: str) -> None:
         """Let the extender bind the pod.
@@ -215,15 +214,6 @@ class Extender:
 
     async def _measure(self, verb: str, call: Awaitable[_T]) -> _T:
         return await self._measured.measure(self.name, verb, call)
-
-
-def _list_gone(sent: extender_answers.VictimsByNode, snap: snapshot.Snapshot) -> frozenset[str]:
-    """Return the names of nodes and the uids of victims in a request that are gone."""
-    left = extender_answers.drop_gone_victims(sent, snap)
-    uids = {pod.uid for node in sent.values() for pod in node.pods}
-    left_uids = {pod.uid for node in left.values() for pod in node.pods}
-    gone_nodes = {name for name in sent if snap.find_row(name) is None}
-    return frozenset(uids - left_uids | gone_nodes)
 
 
 def _make_rejections(texts: Mapping[str, str], code: status.Code) -> dict[str, status.Status]:

@@ -208,6 +208,30 @@ class TestTime:
         fakes.play(scenario())
 
 
+class TestVictimsThatGo:
+    """Victims leave while extenders are asked about preemption."""
+
+    def test_a_candidate_without_victims_is_dropped(self) -> None:
+        """Another pod took the room; the other candidate is possible."""
+
+        async def scenario() -> None:
+            def preempt(request: dict[str, Any]) -> dict[str, Any]:
+                world.delete("v0")
+                world.add_pod(builders.make_pod("new").node("n0"))
+                return _keep_candidates(request)
+
+            world = _SlowWorld({"preempt": preempt}, preempt_verb="preempt")
+            world.add_nodes(2)
+            for number in range(2):
+                world.add_pod(builders.make_pod(f"v{number}").node(f"n{number}"))
+            world.preempts.script["a"] = [("n0", ("v0",)), ("n1", ("v1",))]
+            world.add_pod("a")
+            await world.settle()
+            assert _list_asked_extenders(world) == [("http://extender", "")]
+
+        fakes.play(scenario())
+
+
 class TestRecords:
     """What a decision says about the extenders that were asked."""
 
