@@ -118,7 +118,7 @@ class DefaultPreemption:
         if answered is not None and answered.preemption_error:
             return interface.PostFilterResult(self._make_error(answered.preemption_error))
         if answered is not None and answered.victims:
-            return self._choose_answered_candidate(answered.victims, pod, snap)
+            return self._choose_answered_candidate(answered.victims, state, pod, snap, diagnosis)
         found, refused = self.find_candidates(state, pod, snap, diagnosis)
         if found and answered is not None and answered.victims is not None:
             return interface.PostFilterResult(self._make_rejection(NO_CANDIDATE))
@@ -155,16 +155,22 @@ class DefaultPreemption:
     def _choose_answered_candidate(
         self,
         answered: extender_answers.VictimsByNode,
+        state: cycle_state.CycleState,
         pod: pod_shape.PodInfo,
         snap: snapshot.Snapshot,
+        diagnosis: interface.Diagnosis,
     ) -> interface.PostFilterResult:
         """Choose among the candidates that extenders left."""
-        found = [
+        candidates = [
             victims.Candidate(snap.nodes.row_of[name], node.pods, node.violations)
             for name, node in extender_answers.drop_gone_victims(answered, snap).items()
         ]
-        if found:
-            return self._choose_candidate(found, pod, snap)
+        limits = _find_limits(pod, snap, diagnosis)
+        if limits is not None:
+            candidates, plugins = _select_permitted_candidates(candidates, limits, state, pod, snap)
+            diagnosis.unschedulable_plugins |= plugins
+        if candidates:
+            return self._choose_candidate(candidates, pod, snap)
         return interface.PostFilterResult(self._make_rejection(NO_CANDIDATE))
 
     def find_candidates(
@@ -244,6 +250,31 @@ def _search_candidates_in_batches(
     for begin in range(0, len(rows), size):
         batch = rows[begin : begin + size].tolist()
         yield from zip(batch, search.on_rows(batch), strict=True)
+
+
+def _select_permitted_candidates(
+    candidates: Sequence[victims.Candidate],
+    limits: preemption_limits.PodPreemptionLimits,
+    state: cycle_state.CycleState,
+    pod: pod_shape.PodInfo,
+    snap: snapshot.Snapshot,
+) -> tuple[list[victims.Candidate], set[str]]:
+    """Return the candidates that `limits` permit, and the plugins that keep the pods of others.
+
+    Extenders can choose any nodes and victims.
+    """
+    rows = np.array(sorted(candidate.row for candidate in candidates), np.intp)
+    open_rows = set(preemption_limits.select_open_rows(limits, state, pod, snap, rows).tolist())
+    permitted = []
+    plugins = set()
+    for candidate in candidates:
+        if candidate.row not in open_rows:
+            plugins.add(names.POLICY)
+        elif any(limits.find_keeping_rules(victim.shape) for victim in candidate.victims):
+            plugins.add(names.DEFAULT_PREEMPTION)
+        else:
+            permitted.append(candidate)
+    return permitted, plugins
 
 
 def _find_limits(

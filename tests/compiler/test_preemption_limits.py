@@ -7,7 +7,14 @@ from typing import Any
 import pytest
 
 from policysched.cluster.objects import objects
-from policysched.framework import events, handles, interface, profile, runtime
+from policysched.framework import (
+    events,
+    extender_answers,
+    handles,
+    interface,
+    profile,
+    runtime,
+)
 from policysched.plugins import default_preemption, names, registry
 from tests import builders
 from tests.compiler import desk
@@ -45,10 +52,14 @@ class Contest(desk.Desk):
             None,
         )
 
-    def post_filter(self, pod: builders.PodBuilder) -> interface.PostFilterResult:
+    def post_filter(
+        self,
+        pod: builders.PodBuilder,
+        extenders: extender_answers.ExtenderAnswers | None = None,
+    ) -> interface.PostFilterResult:
         """Return what preemption answers for a pod that fits nowhere."""
         self.waiting, snap = self.shapes.make_pod_info(pod.build()), self.cache.snapshot()
-        self.result = self.framework.schedule_pod(self.waiting, snap)
+        self.result = self.framework.schedule_pod(self.waiting, snap, extenders)
         assert self.result.diagnosis is not None, "the pod fits"
         answer = self.framework.run_post_filter(
             self.result.state, self.waiting, snap, self.result.diagnosis
@@ -134,6 +145,9 @@ def test_whom_pods_may_evict(rules: str, victim: str | None) -> None:
     assert there.victims(desk.pod("db", app="db").requests(cpu="3").priority(100)) == ["notebook"]
 
 
+_PROTECTED = "policy notebooks { for pods where app = notebook protect from preemption }"
+
+
 def test_protected_pods() -> None:
     """Pods of every profile leave them where they are; the message names the rule and the nodes."""
     protect = "policy notebooks { for pods where app = notebook protect from preemption as keep }"
@@ -149,6 +163,32 @@ def test_protected_pods() -> None:
         assert said == (
             "preemption: 0/2 nodes are available: 2 node(s) had pods kept by policy notebooks/keep."
         )
+
+
+@pytest.mark.parametrize(
+    "rules, more, plugin",
+    [
+        ("score free(cpu) prefer high", _PROTECTED, names.DEFAULT_PREEMPTION),
+        ("preempt pods where tier = batch", "", names.DEFAULT_PREEMPTION),
+        ("reject when count(pods where app = notebook) > 0 preemption never", "", names.POLICY),
+    ],
+)
+def test_extenders_cannot_choose_pods_that_policies_keep(
+    rules: str, more: str, plugin: str
+) -> None:
+    """The candidate is dropped, and another one is taken."""
+    there = contest(rules, NOTEBOOK, JOB, more=more)
+    kept, evicted = (there.cache.get_pod(pod.pod.metadata.uid) for pod in (NOTEBOOK, JOB))
+    assert kept is not None
+    assert evicted is not None
+    first = {"n1": extender_answers.NodeVictims((kept,), 0)}
+    both = first | {"n2": extender_answers.NodeVictims((evicted,), 0)}
+    for victims, expected in ((first, []), (both, ["job"])):
+        answers = extender_answers.ExtenderAnswers(victims=victims)
+        chosen = there.post_filter(WEB, answers).victims
+        assert [pod.pod.metadata.name for pod in chosen] == expected
+        assert there.result.diagnosis is not None
+        assert plugin in there.result.diagnosis.unschedulable_plugins
 
 
 def test_a_disabled_protection() -> None:
