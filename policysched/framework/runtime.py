@@ -57,6 +57,7 @@ class ScheduleResult:
         scores: points of the feasible nodes; None when there was nothing to choose.
         failures: the result of Filter, None if it was not asked about all rows; valid until the
             next cycle.
+        extenders: the answers of HTTP extenders that counted; None if none is interested.
     """
 
     node_name: str | None
@@ -69,6 +70,7 @@ class ScheduleResult:
     message: str = ""
     scores: score_table.ScoreTable | None = None
     failures: first_failures.FirstFailures | None = None
+    extenders: extender_answers.ExtenderAnswers | None = None
 
 
 _AnswerT = TypeVar("_AnswerT")
@@ -216,6 +218,7 @@ class Framework:
         cycle = self._begin(pod, snap, extenders)
         result = self._schedule(cycle)
         result.failures = cycle.failures
+        result.extenders = extenders
         return result
 
     def _schedule(self, cycle: cycles.Cycle) -> ScheduleResult:

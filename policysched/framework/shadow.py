@@ -1,7 +1,8 @@
 """Repeats the decision about a pod, as if a shadow policy were in force.
 
-The second decision sees the same snapshot and changes nothing: PreFilter, Filter, PreScore and
-Score are pure, PostFilter and all that follows is not asked.
+The second decision sees the same snapshot and the same answers of HTTP extenders, and changes
+nothing: PreFilter, Filter, PreScore and Score are pure, PostFilter and all that follows is not
+asked.
 """
 
 from __future__ import annotations
@@ -95,7 +96,7 @@ class Candidate:
         of them.
         """
         try:
-            result = self._framework.schedule_pod(pod, snap)
+            result = self._framework.schedule_pod(pod, snap, real.extenders)
         except Exception as error:  # noqa: BLE001 - plugins are third-party code
             # Whatever breaks here must not cost the pod its real decision.
             if not self._has_told:

@@ -16,9 +16,10 @@ from policysched.cluster.pods import pod_shape
 from policysched.framework import cycle_state, handles, interface, runtime, shadow, status
 from policysched.lang import source
 from policysched.profiles import policies
-from policysched.scheduler import shadow_decisions
+from policysched.scheduler import ports, shadow_decisions
 from tests import builders, examples
 from tests.compiler import strategies
+from tests.extenders import scripted_calls
 from tests.scheduler import fakes
 
 NAME = "default-scheduler"
@@ -40,8 +41,10 @@ class Binder:
 class World:
     """A scheduler by policies with all built-in plugins, and what is decided beside it."""
 
-    def __init__(self, text: str, seed: int | None = None) -> None:
-        self.fake = fakes.World()
+    def __init__(
+        self, text: str, seed: int | None = None, extenders: ports.Extenders | None = None
+    ) -> None:
+        self.fake = fakes.World(extenders=extenders)
         self.scheduler = self.fake.scheduler
         self.binder = Binder()
         cache = self.scheduler.cache
@@ -113,6 +116,27 @@ def test_an_outcome_of_a_placed_pod(rule: str, expected: Outcome) -> None:
     play(world, web("a"))
     assert world.binder.bound == [("default/a", "n1")]
     assert world.outcomes("next") == {expected: 1}
+
+
+@pytest.mark.parametrize(
+    "accepted, expected", [(["n2"], Outcome.SAME_NODE), ([], Outcome.STILL_UNSCHEDULABLE)]
+)
+def test_answers_of_extenders_count_in_both_decisions(
+    accepted: list[str], expected: Outcome
+) -> None:
+    """A policy without effect changes nothing, although n1 would be better without extenders."""
+    script = scripted_calls.ScriptedCalls({"filter": {"NodeNames": accepted}})
+    extender = (scripted_calls.make_settings(filter_verb="filter"), script)
+    world = World(
+        "policy now { for pods nodeAffinity preferred disk = ssd weight 50 }"
+        "policy next { mode shadow for pods nodeAffinity required disk Exists }",
+        extenders=scripted_calls.make_chain(extender),
+    )
+    for name, disk in (("n1", "ssd"), ("n2", "hdd")):
+        world.fake.nodes.upsert(node(name, disk=disk))
+    play(world, web("a"))
+    assert world.outcomes("next") == {expected: 1}
+    assert len(script.requests) == 1
 
 
 def test_outcomes_of_pods_that_wait() -> None:
