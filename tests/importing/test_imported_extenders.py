@@ -192,6 +192,16 @@ def test_telemetry_aware_scheduling_has_another_way(url: str) -> None:
     assert [each.url_prefix for each in _read(imported)] == [url]
 
 
+@pytest.mark.parametrize("percentage", [0, 30, 100])
+def test_the_number_of_nodes_in_a_request_is_the_default(percentage: int) -> None:
+    """Every percentage is noted, also 100, with which kube-scheduler sends all nodes."""
+    extender = {"urlPrefix": "http://h", "prioritizeVerb": "p", "weight": 1}
+    imported = _convert(extender, percentageOfNodesToScore=percentage)
+    (note,) = imported.findings
+    assert note.problem == f"`percentageOfNodesToScore: {percentage}` has no counterpart"
+    assert note.help.endswith("extenders the number of nodes that kube-scheduler sends by default")
+
+
 def test_extenders_of_two_files_must_go_together() -> None:
     """A file and a Policy can both have some, but only one extender can bind."""
     objects = [

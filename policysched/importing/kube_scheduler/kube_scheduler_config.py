@@ -16,6 +16,9 @@ GROUP = "kubescheduler.config.k8s.io/"
 DEFAULT_NAME = "default-scheduler"
 _ALL_NODES = 100
 _SCORES_ALL = "policysched always filters and scores every node, so it may choose a better node"
+_SENDS_DEFAULT = (
+    f"{_SCORES_ALL}; it sends extenders the number of nodes that kube-scheduler sends by default"
+)
 _AT_ONCE = "policysched computes all nodes at once"
 
 
@@ -29,8 +32,7 @@ def import_kube_scheduler_config(
     """
     version = _parse_config_version(given)
     ignored = extenders.import_extenders(given, made)
-    percentage = given.read_integer("percentageOfNodesToScore")
-    _note_percentage_of_nodes(given, percentage)
+    _note_percentage_of_nodes(given, made)
     profiles = given.read_objects("profiles")
     for profile in profiles:
         _import_profile(profile, version, ignored, made)
@@ -66,7 +68,7 @@ def _import_profile(
     made: import_draft.ImportDraft,
 ) -> None:
     name = profile.read_text("schedulerName", DEFAULT_NAME)
-    _note_percentage_of_nodes(profile, profile.read_integer("percentageOfNodesToScore"))
+    _note_percentage_of_nodes(profile, made)
     plan = profile_plan.ProfileDraft(name, version, profile.place)
     _import_plugins(plan, profile, ignored, made)
     made.add_plan(plan)
@@ -237,10 +239,15 @@ def _report_removed_plugins(
 # ---------------------------------------------------------------------------- other fields
 
 
-def _note_percentage_of_nodes(given: fields.StrictFields, percentage: int | None) -> None:
-    if percentage is not None and percentage != _ALL_NODES:
-        problem = f"`percentageOfNodesToScore: {percentage}` has no counterpart"
-        given.report.note(given.locate_field("percentageOfNodesToScore"), problem, _SCORES_ALL)
+def _note_percentage_of_nodes(given: fields.StrictFields, made: import_draft.ImportDraft) -> None:
+    """Note a percentage that policysched does not use; extenders must be imported before."""
+    percentage = given.read_integer("percentageOfNodesToScore")
+    has_extenders = "extenders" in made.config
+    if percentage is None or (percentage == _ALL_NODES and not has_extenders):
+        return
+    problem = f"`percentageOfNodesToScore: {percentage}` has no counterpart"
+    advice = _SENDS_DEFAULT if has_extenders else _SCORES_ALL
+    given.report.note(given.locate_field("percentageOfNodesToScore"), problem, advice)
 
 
 def _import_fields_outside_profiles(
