@@ -53,19 +53,19 @@ async def connect_extenders(
     )
     nodes = object_texts.make_node_texts()
     measured = measurements.CallMeasurements(clock)
-    made = []
+    extenders = []
     async with contextlib.AsyncExitStack() as sessions:
-        for each in configured:
-            caller = await sessions.enter_async_context(http_calls.open_caller(each))
-            made.append(extender.Extender(each, caller, pods, nodes, measured))
-        is_sent_nodes = not all(each.node_cache_capable for each in configured)
+        for server in configured:
+            caller = await sessions.enter_async_context(http_calls.open_caller(server))
+            extenders.append(extender.Extender(server, caller, pods, nodes, measured))
+        is_sent_nodes = not all(server.node_cache_capable for server in configured)
         yield ConnectedExtenders(
-            chain.ExtenderChain(made, require_leadership, clock),
+            chain.ExtenderChain(extenders, require_leadership, clock),
             pods,
             nodes if is_sent_nodes else None,
             measured.durations,
         )
 
 
-def _receives_victims(each: settings.ExtenderSettings) -> bool:
-    return bool(each.preempt_verb) and not each.node_cache_capable
+def _receives_victims(server: settings.ExtenderSettings) -> bool:
+    return bool(server.preempt_verb) and not server.node_cache_capable

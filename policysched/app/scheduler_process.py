@@ -207,11 +207,11 @@ class SchedulerProcess:
             return contextlib.nullcontext()
         from policysched.app import extenders  # noqa: PLC0415 - most processes ask no extender
 
-        return extenders.connect_extenders(
-            configured,
-            self._clock,
-            lambda: None if writes is None else writes.compute_allowed_write_seconds(),
-        )
+        def require_leadership() -> None:
+            if writes is not None:
+                writes.compute_allowed_write_seconds()
+
+        return extenders.connect_extenders(configured, self._clock, require_leadership)
 
     def _make_request_limit(self) -> rate_limit.TokenBucket | None:
         limits = self._config.client_connection

@@ -67,17 +67,17 @@ def _find_url_problem(url: str) -> str:
 def _find_tls_problems(tls: settings.ExtenderTls) -> _Problems:
     """Yield settings that contradict each other, or that have no effect without another one."""
     if tls.insecure and tls.has_authorities:
-        given = "caData" if tls.ca_data else "caFile"
-        problem = f"`tlsConfig.insecure` trusts every server; remove it or `tlsConfig.{given}`"
+        field = "caData" if tls.ca_data else "caFile"
+        problem = f"`tlsConfig.insecure` trusts every server; remove it or `tlsConfig.{field}`"
         yield ("tlsConfig", "insecure"), problem
     if tls.has_certificate and not tls.has_key:
-        given = "certData" if tls.cert_data else "certFile"
-        problem = f"`tlsConfig.{given}` needs the key; add `keyFile` or `keyData`"
-        yield ("tlsConfig", given), problem
+        field = "certData" if tls.cert_data else "certFile"
+        problem = f"`tlsConfig.{field}` needs the key; add `keyFile` or `keyData`"
+        yield ("tlsConfig", field), problem
     if tls.has_key and not tls.has_certificate:
-        given = "keyData" if tls.key_data else "keyFile"
-        problem = f"`tlsConfig.{given}` needs the certificate; add `certFile` or `certData`"
-        yield ("tlsConfig", given), problem
+        field = "keyData" if tls.key_data else "keyFile"
+        problem = f"`tlsConfig.{field}` needs the certificate; add `certFile` or `certData`"
+        yield ("tlsConfig", field), problem
 
 
 def _find_repeated_resources(extenders: Sequence[settings.ExtenderSettings]) -> _Problems:

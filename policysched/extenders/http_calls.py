@@ -88,12 +88,12 @@ async def open_caller(configured: settings.ExtenderSettings) -> AsyncIterator[Ht
     """
     context = tls.make_tls_context(configured)
     url = urllib.parse.urlsplit(configured.url_prefix)
-    given = configured.tls_config
+    certificates = configured.tls_config
     connections = call_connections.CallConnections(
         call_connections.ServerAddress(
             f"{url.scheme}://{url.netloc}",
             context if url.scheme == "https" else None,
-            (given.server_name if given else "") or None,
+            (certificates.server_name if certificates else "") or None,
         ),
         _MAX_CONNECTIONS,
         max_body_bytes=MAX_ANSWER_BYTES,

@@ -11,7 +11,7 @@ from policysched.extenders import settings
 
 def collect_managed_resources(extender: settings.ExtenderSettings) -> frozenset[str]:
     """Return the names of the resources that an extender manages; empty if it is always asked."""
-    return frozenset(each.name for each in extender.managed_resources)
+    return frozenset(resource.name for resource in extender.managed_resources)
 
 
 def is_interested(resources: frozenset[str], pod: objects.Pod) -> bool:
@@ -34,7 +34,7 @@ def make_interest_test(
     extenders: Iterable[settings.ExtenderSettings],
 ) -> Callable[[objects.Pod], bool]:
     """Return a function that returns whether any of some extenders is asked about a pod."""
-    managed = [collect_managed_resources(each) for each in extenders]
+    managed = [collect_managed_resources(extender) for extender in extenders]
     return lambda pod: any(is_interested(resources, pod) for resources in managed)
 
 
@@ -42,11 +42,11 @@ def list_interested_extenders(
     extenders: Iterable[settings.ExtenderSettings], pod: objects.Pod
 ) -> list[settings.ExtenderSettings]:
     """Return the extenders that are asked about a pod, in the order in which they are asked."""
-    ordered = sorted(extenders, key=lambda each: each.ignorable)
+    ordered = sorted(extenders, key=lambda extender: extender.ignorable)
     return [
-        each
-        for each in ordered
-        if each.verbs and is_interested(collect_managed_resources(each), pod)
+        extender
+        for extender in ordered
+        if extender.verbs and is_interested(collect_managed_resources(extender), pod)
     ]
 
 
@@ -55,8 +55,8 @@ def describe_interest(
 ) -> list[dict[str, object]]:
     """Return the URLs of these extenders and the steps in which they take part, for reports."""
     return [
-        {"url": each.name, "verbs": list(each.verbs)}
-        for each in list_interested_extenders(extenders, pod)
+        {"url": extender.name, "verbs": list(extender.verbs)}
+        for extender in list_interested_extenders(extenders, pod)
     ]
 
 

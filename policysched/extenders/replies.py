@@ -85,7 +85,7 @@ def decode_points(body: bytes) -> list[tuple[str, int]]:
         usual = _decode_usual_points(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return _decode_unusual_points(body)
-    return [(each.host, each.score) for each in usual]
+    return [(node.host, node.score) for node in usual]
 
 
 class _UsualPoints(msgspec.Struct, rename="pascal", forbid_unknown_fields=True):
@@ -194,11 +194,11 @@ class _Fields:
 
     def find(self, name: str, kind: type[_T]) -> _T | None:
         """Return the value of a field; None if it is absent or null."""
-        found = None
+        matching = None
         for key, value in self._values.items():
             if key == name or key.lower() == name.lower():
-                found = value
-        return None if found is None else _require(found, kind, self._prefix + name)
+                matching = value
+        return None if matching is None else _require(matching, kind, self._prefix + name)
 
     def read_texts(self, name: str) -> dict[str, str]:
         """Return the value of a field with a text for each key."""

@@ -141,5 +141,5 @@ def list_ignored_resources(extenders: tuple[ExtenderSettings, ...]) -> tuple[str
     If there are any, they replace `ignoredResources` of every profile (pkg/scheduler/scheduler.go,
     buildExtenders).
     """
-    managed = (resource for each in extenders for resource in each.managed_resources)
+    managed = (resource for extender in extenders for resource in extender.managed_resources)
     return tuple(resource.name for resource in managed if resource.ignored_by_scheduler)

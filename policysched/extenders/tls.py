@@ -74,7 +74,7 @@ class FollowedCertificate:
         tls = self._extender.tls_config
         if tls is None or not tls.has_certificate:
             return []
-        files = [pathlib.Path(each) for each in (tls.cert_file, tls.key_file) if each]
+        files = [pathlib.Path(file) for file in (tls.cert_file, tls.key_file) if file]
         return [file.stat().st_mtime_ns if file.exists() else 0 for file in files]
 
 
@@ -109,8 +109,8 @@ def _load_authorities(
     try:
         context.load_verify_locations(cadata=authorities.decode("ascii", "ignore"))
     except (ssl.SSLError, ValueError) as error:
-        given = "caData" if tls.ca_data else tls.ca_file
-        raise _make_error(extender, f"`{given}` contains no certificate authority") from error
+        source = "caData" if tls.ca_data else tls.ca_file
+        raise _make_error(extender, f"`{source}` contains no certificate authority") from error
 
 
 def _read_pem(extender: settings.ExtenderSettings, field: str, data: str, file: str) -> bytes:

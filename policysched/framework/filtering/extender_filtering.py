@@ -31,6 +31,6 @@ def reject_nodes(
     for name in answers.rejections.keys() - answers.accepted:
         row = row_of.get(name)
         if row is not None and ids[row] != first_failures.DEAD:
-            # Also if a plugin rejected the node: the original overwrites the reason.
+            # Also if a plugin rejected the node: kube-scheduler replaces the reason.
             ids[row] = table.intern(answers.rejections[name])
     return first_failures.FirstFailures(ids, table)
