@@ -54,7 +54,7 @@ def add_dry_run(joined: context.ProcessComponents) -> None:
         return
     scheduler = joined.scheduler
     kept = joined.config.decisions.kept
-    compared = dry_run.DryRunComparer(scheduler.cache, scheduler.get_framework, joined.clock, kept)
+    compared = dry_run.DryRunComparer(scheduler.cache, scheduler.find_framework, joined.clock, kept)
     scheduler.events.pods.before_placed = compared.compare_bound_pod
     report = dry_run_report.DryRunReporter(compared)
     joined.metrics_exporter.add_collector(report.collect_metrics)

@@ -42,3 +42,19 @@ class MetricNeeds:
     histories: Mapping[str, metric_windows.HistoryNeed] = dataclasses.field(default_factory=dict)
     placed_seconds: frozenset[float] = frozenset()
     followers: Sequence[MetricListener] = ()
+
+
+def join_needs(first: MetricNeeds, second: MetricNeeds) -> MetricNeeds:
+    """Return the needs of both; of two histories of one metric, the longer one."""
+    histories = dict(first.histories)
+    for key, need in second.histories.items():
+        known = histories.get(key)
+        if known is None or known.seconds < need.seconds:
+            histories[key] = need
+    return MetricNeeds(
+        histories,
+        first.placed_seconds | second.placed_seconds,
+        tuple(
+            {each.hysteresis_key: each for each in (*first.followers, *second.followers)}.values()
+        ),
+    )

@@ -11,35 +11,13 @@ from __future__ import annotations
 import enum
 import logging
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
-from policysched.cluster import elapsed_time
 from policysched.cluster.pods import pod_shape
-from policysched.framework import events, queued_pod, status
-from policysched.queue import active_queue, heap, unschedulable_pods
+from policysched.framework import events, queued_pod
+from policysched.queue import active_queue, queue_profiles, unschedulable_pods
 
 _log = logging.getLogger(__name__)
-
-
-class QueueProfile(Protocol):
-    """The part of a profile that the queue needs; `framework.runtime.Framework` implements it."""
-
-    def pre_enqueue(self, pod: pod_shape.PodInfo) -> status.Status:
-        """Return success, or the first rejection with the name of its plugin."""
-        ...
-
-    def sort_key(self, queued: queued_pod.QueuedPodInfo) -> heap.SortKey:
-        """Return the sort key of a pod in activeQ; smaller keys come first."""
-        ...
-
-    @property
-    def time_bounds(self) -> elapsed_time.TimeBounds:
-        """The times of pods and nodes at which answers of policies change."""
-        ...
-
-    def events_to_register(self) -> Mapping[str, Sequence[events.ClusterEventWithHint]]:
-        """Return the events for which each plugin waits, keyed by the plugin's name."""
-        ...
 
 
 class QueueingStrategy(enum.Enum):
@@ -52,18 +30,21 @@ class QueueingStrategy(enum.Enum):
 
 Hints: TypeAlias = tuple[events.QueueingHintFn | None, ...]
 Interest: TypeAlias = Mapping[str, Mapping[str, Hints]]
-"""schedulerName → plugin → its hints for one event; a hint of None always queues."""
+"""Profile → plugin → its hints for one event; a hint of None always queues."""
 
 
 class QueueingHints:
     """The registrations of all plugins of all profiles."""
 
-    def __init__(self, profiles: Mapping[str, QueueProfile], *, asks: bool = True) -> None:
-        """Collect the registered events of the plugins in `profiles`, keyed by schedulerName.
+    def __init__(self, profiles: queue_profiles.QueueProfiles, *, asks: bool = True) -> None:
+        """Collect the registered events of the plugins in `profiles`.
 
         If `asks` is False, hints are not called: every registered event requeues the pod.
         """
-        self._registered = {name: prof.events_to_register() for name, prof in profiles.items()}
+        self._find_profile_name = profiles.find_name
+        self._registered = {
+            name: prof.events_to_register() for name, prof in profiles.by_name.items()
+        }
         self._asks = asks
         self._interest: dict[events.ClusterEvent, Interest] = {}
 
@@ -100,10 +81,10 @@ class QueueingHints:
         """
         if not queued.is_gated:
             return True
-        scheduler_name = queued.info.pod.spec.scheduler_name
+        profile_name = self._find_profile_name(queued.info)
         if event.resource is not events.EventResource.WILDCARD:
-            return queued.gating_plugin in self.find_waiting_plugins(event).get(scheduler_name, {})
-        registered = self._registered.get(scheduler_name, {}).get(queued.gating_plugin, ())
+            return queued.gating_plugin in self.find_waiting_plugins(event).get(profile_name, {})
+        registered = self._registered.get(profile_name, {}).get(queued.gating_plugin, ())
         return any(r.event.resource is events.EventResource.WILDCARD for r in registered)
 
     def choose_queueing_strategy(
@@ -115,7 +96,7 @@ class QueueingHints:
             return QueueingStrategy.AFTER_BACKOFF
         if happened.event.resource is events.EventResource.WILDCARD:
             return QueueingStrategy.AFTER_BACKOFF
-        profile_name = queued.info.pod.spec.scheduler_name
+        profile_name = self._find_profile_name(queued.info)
         best = QueueingStrategy.SKIP
         for plugin, hints in (
             self.find_waiting_plugins(happened.event).get(profile_name, {}).items()

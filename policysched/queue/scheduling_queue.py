@@ -37,6 +37,7 @@ from policysched.queue import (
     active_queue,
     backoff_queue,
     heap,
+    queue_profiles,
     queueing_hints,
     queueing_reasons,
     unschedulable_pods,
@@ -81,7 +82,7 @@ class SchedulingQueue:
 
     def __init__(
         self,
-        profiles: Mapping[str, queueing_hints.QueueProfile],
+        profiles: Mapping[str, queue_profiles.QueueProfile],
         clock: clocks.Clock,
         settings: QueueSettings | None = None,
         on_ready: Callable[[], None] = lambda: None,
@@ -100,8 +101,8 @@ class SchedulingQueue:
         self._clock = clock
         self.settings = settings or QueueSettings()
         self._on_ready = on_ready
-        self._profiles = profiles
-        self._hints = queueing_hints.QueueingHints(profiles, asks=self.settings.asks_hints)
+        self._profiles = queue_profiles.QueueProfiles(profiles)
+        self._hints = queueing_hints.QueueingHints(self._profiles, asks=self.settings.asks_hints)
         self._active = active_queue.ActiveQueue(self._sort_key)
         self._backoff = backoff_queue.BackoffQueue(
             clock,
@@ -109,18 +110,15 @@ class SchedulingQueue:
             self.settings.max_backoff_seconds,
             self._sort_key,
         )
-        self._unschedulable = unschedulable_pods.UnschedulablePods(
-            lambda scheduler_name: self._profiles[scheduler_name].time_bounds, clock
-        )
+        self._unschedulable = unschedulable_pods.UnschedulablePods(lambda: self._profiles, clock)
         self._last_sequence = 0
         self.next_flush_seconds = clock.monotonic_seconds() + self.settings.flush_interval_seconds
         self.nominator = nominated_pods.NominatedPods() if nominator is None else nominator
         self.incoming: Counter[tuple[str, str]] = Counter()
 
     def _sort_key(self, queued: queued_pod.QueuedPodInfo) -> heap.SortKey:
-        profile = next(iter(self._profiles.values()))
         try:
-            return (*profile.sort_key(queued), queued.sequence)
+            return (*self._profiles.sort_key(queued), queued.sequence)
         except errors.PluginFailure:
             _log.exception("pod %s is scheduled after all others", queued.info.key)
             return (_AFTER_ALL_OTHERS, queued.sequence)
@@ -227,7 +225,7 @@ class SchedulingQueue:
         schedulerName no longer has a profile is dropped.
         """
         uid = queued.uid
-        is_served = queued.info.pod.spec.scheduler_name in self._profiles
+        is_served = self._profiles.serves(queued.info)
         if is_served and self.get(uid) is None:
             if queued.unschedulable_plugins or queued.pending_plugins:
                 queued.unschedulable_count += 1
@@ -329,13 +327,17 @@ class SchedulingQueue:
         if queued is not None:
             self._back_off_after_error(queued, queueing_reasons.FORCE_ACTIVATED)
 
-    def set_profiles(self, profiles: Mapping[str, queueing_hints.QueueProfile]) -> None:
+    def set_profiles(
+        self,
+        profiles: Mapping[str, queue_profiles.QueueProfile],
+        find_name: queue_profiles.FindProfileName = queue_profiles.get_scheduler_name,
+    ) -> None:
         """Replace the profiles; every pending pod is retried after its backoff.
 
-        Pods whose schedulerName has no profile in `profiles` must be deleted first.
+        Pods for which `find_name` names no profile must be deleted first.
         """
-        self._profiles = profiles
-        self._hints = queueing_hints.QueueingHints(profiles, asks=self.settings.asks_hints)
+        self._profiles = queue_profiles.QueueProfiles(profiles, find_name)
+        self._hints = queueing_hints.QueueingHints(self._profiles, asks=self.settings.asks_hints)
         self._active.force_retry()
         for queued in self.list_waiting_pods():
             self._active.pods.remove(queued.uid)
@@ -456,7 +458,7 @@ class SchedulingQueue:
 
     def _try_pre_enqueue(self, queued: queued_pod.QueuedPodInfo, why: str) -> bool:
         """Run the PreEnqueue plugins; move a rejected pod to the queue in which it waits."""
-        profile = self._profiles[queued.info.pod.spec.scheduler_name]
+        profile = self._profiles.get(queued.info)
         try:
             answer = profile.pre_enqueue(queued.info)
         except Exception:  # noqa: BLE001 - plugins are third-party code
@@ -479,7 +481,7 @@ class SchedulingQueue:
         """
         if not queued.is_gated:
             return False
-        profile = self._profiles[queued.info.pod.spec.scheduler_name]
+        profile = self._profiles.get(queued.info)
         try:
             return profile.pre_enqueue(queued.info).plugin == queued.gating_plugin
         except Exception:  # noqa: BLE001 - `_try_pre_enqueue` catches it again and handles it

@@ -11,15 +11,14 @@ from collections.abc import Callable, Container, Mapping
 from typing import NamedTuple
 
 from policysched import clock as clocks
-from policysched.cluster import elapsed_time
 from policysched.cluster.objects import objects
 from policysched.cluster.pods import pod_shape
 from policysched.framework import queued_pod
-from policysched.queue import heap
+from policysched.queue import heap, queue_profiles
 
 
 class _RejectedGroup(NamedTuple):
-    scheduler_name: str
+    profile_name: str
     rejecting: frozenset[str]
     pending: frozenset[str]
     gating_plugin: str
@@ -49,10 +48,10 @@ class UnschedulablePods:
     """
 
     def __init__(
-        self, find_bounds: Callable[[str], elapsed_time.TimeBounds], clock: clocks.Clock
+        self, get_profiles: Callable[[], queue_profiles.QueueProfiles], clock: clocks.Clock
     ) -> None:
-        """Start empty; `find_bounds` returns the bounds of a profile by its schedulerName."""
-        self._find_bounds = find_bounds
+        """Start empty; `get_profiles` returns the profiles in use."""
+        self._get_profiles = get_profiles
         self._clock = clock
         self._timers: heap.Heap[_PodTimer] = heap.Heap(lambda timer: (timer.due_seconds, timer.uid))
         self._pods: dict[str, tuple[queued_pod.QueuedPodInfo, _RejectedGroup]] = {}
@@ -77,7 +76,7 @@ class UnschedulablePods:
         self.remove(queued.uid)
         self._set_timer(queued)
         group = _RejectedGroup(
-            queued.info.pod.spec.scheduler_name,
+            self._get_profiles().find_name(queued.info),
             list_rejecting_plugins(queued),
             frozenset(queued.pending_plugins),
             queued.gating_plugin,
@@ -103,7 +102,7 @@ class UnschedulablePods:
 
     def _set_timer(self, queued: queued_pod.QueuedPodInfo) -> None:
         """Give a pod the shape that it had when it was looked at, and note when that changes."""
-        bounds = self._find_bounds(queued.info.pod.spec.scheduler_name)
+        bounds = self._get_profiles().get(queued.info).time_bounds
         queued.place_in_time(bounds)
         if not bounds.is_of_pods or queued.is_gated:
             return
@@ -144,11 +143,11 @@ class UnschedulablePods:
     def list_groups_rejected_by(
         self, plugins: Mapping[str, Container[str]]
     ) -> list[list[queued_pod.QueuedPodInfo]]:
-        """Return the groups that one of `plugins`, keyed by schedulerName, rejected."""
+        """Return the groups that one of `plugins`, keyed by profile, rejected."""
         return [
             list(pods.values())
             for group, pods in self._groups.items()
-            if any(plugin in plugins.get(group.scheduler_name, ()) for plugin in group.rejecting)
+            if any(plugin in plugins.get(group.profile_name, ()) for plugin in group.rejecting)
         ]
 
     def list_pods_older_than(self, before_seconds: float) -> list[queued_pod.QueuedPodInfo]:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import logging
 import random
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, NoReturn
 
 from policysched import clock as clocks
+from policysched.cluster import metric_needs
+from policysched.cluster.objects import objects
 from policysched.framework import events, profile, runtime
 from policysched.framework.answers import shape_answers
 from policysched.inputs import metrics_source
@@ -27,12 +30,30 @@ _METRICS_LOOK_SECONDS = 1.0
 _POLICY_CHANGE = events.ClusterEvent(events.EventResource.POLICY, events.ActionType.UPDATE_OTHER)
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class StagedVersion:
+    """A new version of the policies that is not in force yet.
+
+    Attributes:
+        policy_set: its policies.
+        profiles: its profiles.
+        frameworks: the frameworks of its profiles.
+        decides_about: returns whether the version decides about a pod.
+    """
+
+    policy_set: policies.PolicySet
+    profiles: policies.Profiles
+    frameworks: Mapping[str, runtime.Framework]
+    decides_about: Callable[[objects.Pod], bool]
+
+
 class LiveProfiles:
     """Passes the same profiles to the scheduler and to the source of metrics.
 
     Attributes:
         policy_set: the policies of the current profiles.
         current: the profiles in use.
+        staged: the new version in a rollout, or None.
     """
 
     def __init__(
@@ -57,6 +78,8 @@ class LiveProfiles:
         """
         self.policy_set: policies.PolicySet
         self.current: policies.Profiles
+        self.staged: StagedVersion | None = None
+        self._frameworks: Mapping[str, runtime.Framework] = {}
         self._scheduler = scheduler
         self._metrics = metrics
         self._clock = clock
@@ -67,23 +90,77 @@ class LiveProfiles:
         self._served: frozenset[str] = frozenset()
 
     def use_version(self, policy_set: policies.PolicySet, profiles: policies.Profiles) -> None:
-        """Use `profiles`, made from `policy_set`, starting with the next pod.
+        """Use `profiles`, made from `policy_set`, for all pods, starting with the next pod.
 
         Raises:
             ConfigurationError: the profiles cannot be used now, or a metric has no source; in
                 either case nothing has changed.
         """
         self._require(profiles.by_name.values())
+        self._request_metrics(policy_set, profiles)
+        self.policy_set, self.current, self.staged = policy_set, profiles, None
+        self._frameworks = self._make_frameworks(profiles)
+        self._pass_on_profiles()
+        self._warn_of_removed_profiles()
+
+    def stage_version(
+        self,
+        policy_set: policies.PolicySet,
+        profiles: policies.Profiles,
+        decides_about: Callable[[objects.Pod], bool],
+    ) -> StagedVersion:
+        """Use a new version for the pods that `decides_about` chooses, starting with the next pod.
+
+        Raises:
+            ConfigurationError: see `use_version`.
+        """
+        self._require(profiles.by_name.values())
+        self._request_metrics(self.policy_set, self.current, (policy_set, profiles))
+        frameworks = self._make_frameworks(profiles)
+        self.staged = StagedVersion(policy_set, profiles, frameworks, decides_about)
+        self._pass_on_profiles()
+        return self.staged
+
+    def change_staged_pods(self, decides_about: Callable[[objects.Pod], bool]) -> None:
+        """Let the staged version decide about other pods, starting with the next pod."""
+        if self.staged is not None:
+            self.staged = dataclasses.replace(self.staged, decides_about=decides_about)
+            self._pass_on_profiles()
+
+    def unstage_version(self) -> None:
+        """Use the version in force for all pods again, starting with the next pod."""
+        if self.staged is not None:
+            self.staged = None
+            self._request_metrics(self.policy_set, self.current)
+            self._pass_on_profiles()
+
+    def _request_metrics(
+        self,
+        policy_set: policies.PolicySet,
+        profiles: policies.Profiles,
+        staged: tuple[policies.PolicySet, policies.Profiles] | None = None,
+    ) -> None:
+        """Let the source provide the metrics of one version, or of two.
+
+        Raises:
+            ConfigurationError: a metric has no source; the previous metrics remain.
+        """
+        metrics = {each.key: each for each in policy_set.node_metrics}
+        needs = profiles.metric_needs
+        if staged is not None:
+            metrics |= {each.key: each for each in staged[0].node_metrics}
+            needs = metric_needs.join_needs(needs, staged[1].metric_needs)
         if self._metrics is not None:
-            histories = profiles.metric_needs.histories
-            window_seconds = {key: need.seconds for key, need in histories.items()}
-            self._metrics.set_metrics(policy_set.node_metrics, window_seconds)
-        elif policy_set.node_metrics:
+            window_seconds = {key: need.seconds for key, need in needs.histories.items()}
+            self._metrics.set_metrics(metrics.values(), window_seconds)
+        elif metrics:
             _log.warning(
                 "the policies read metrics, but no source is configured, so they are missing "
                 "on all nodes; give --prometheus URL, or set `prometheus` in the configuration"
             )
-        frameworks = {
+
+    def _make_frameworks(self, profiles: policies.Profiles) -> dict[str, runtime.Framework]:
+        return {
             name: runtime.Framework(
                 prof,
                 self._rng,
@@ -92,10 +169,16 @@ class LiveProfiles:
             )
             for name, prof in profiles.by_name.items()
         }
-        self._scheduler.set_profiles(frameworks, profiles.annotation_keys, profiles.metric_needs)
-        self.policy_set, self.current = policy_set, profiles
+
+    def _pass_on_profiles(self) -> None:
+        """Pass the profiles in use, and those of the staged version, to the scheduler."""
+        keys, needs, staged = self.current.annotation_keys, self.current.metric_needs, None
+        if self.staged is not None:
+            keys |= self.staged.profiles.annotation_keys
+            needs = metric_needs.join_needs(needs, self.staged.profiles.metric_needs)
+            staged = schedulers.StagedFrameworks(self.staged.frameworks, self.staged.decides_about)
+        self._scheduler.set_profiles(self._frameworks, keys, needs, staged)
         self._changed.set()
-        self._warn_of_removed_profiles()
 
     def _warn_of_removed_profiles(self) -> None:
         """Warn about removed profiles, because no other message reports that their pods wait."""
@@ -120,9 +203,14 @@ class LiveProfiles:
         if self._metrics is not None:
             await metrics_source.pause_for_first_samples(self._metrics, self._scheduler, news)
 
+    @property
+    def _versions(self) -> list[policies.Profiles]:
+        """The profiles in use, and those of the staged version."""
+        return [self.current] if self.staged is None else [self.current, self.staged.profiles]
+
     def get_profiles(self) -> Collection[profile.Profile]:
-        """Return the profiles in use."""
-        return self.current.by_name.values()
+        """Return the profiles in use, and those of the staged version."""
+        return [each for version in self._versions for each in version.by_name.values()]
 
     def get_metric_readers(self) -> tuple[readings.MetricReader, ...]:
         """Return the readers of the metrics that the rules in use query."""
@@ -133,7 +221,8 @@ class LiveProfiles:
         while True:
             self._changed.clear()
             now = self._clock.now()
-            change = self.current.next_change(now)
+            changes = (version.next_change(now) for version in self._versions)
+            change = min((each for each in changes if each is not None), default=None)
             seconds = _LONGEST_SLEEP_SECONDS if change is None else (change - now).total_seconds()
             if await self._wait_for_profile_change(min(seconds, _LONGEST_SLEEP_SECONDS)):
                 continue
@@ -156,7 +245,9 @@ class LiveProfiles:
         refreshed.
         """
         while True:
-            before = self.current.next_metric_change(self._scheduler.cache.snapshot())
+            snap = self._scheduler.cache.snapshot()
+            changes = (version.next_metric_change(snap) for version in self._versions)
+            before = min((each for each in changes if each is not None), default=None)
             await asyncio.sleep(_METRICS_LOOK_SECONDS)
             if before is not None and self._clock.now() >= before:
                 self._scheduler.events.expire_samples()

@@ -92,7 +92,7 @@ class SchedulerComparison:
     why: str = ""
 
 
-FrameworkOf: TypeAlias = Callable[[str], runtime.Framework | None]
+FindFramework: TypeAlias = Callable[[pod_shape.PodInfo], runtime.Framework | None]
 
 
 class DryRunComparer:
@@ -109,7 +109,7 @@ class DryRunComparer:
     def __init__(
         self,
         cache: caches.Cache,
-        framework_of: FrameworkOf,
+        find_framework: FindFramework,
         clock: clocks.Clock,
         kept: int = 1000,
     ) -> None:
@@ -120,7 +120,7 @@ class DryRunComparer:
         self.seconds = 0.0
         self.is_on = False
         self._cache = cache
-        self._framework_of = framework_of
+        self._find_framework = find_framework
         self._clock = clock
         self._explain_from_seconds = clock.monotonic_seconds()
         self._has_told_failure = False
@@ -133,7 +133,7 @@ class DryRunComparer:
         Must be called before the cache counts the pod.
         """
         name = pending.pod.spec.scheduler_name
-        framework = self._framework_of(name)
+        framework = self._find_framework(pending)
         if not self.is_on or framework is None:
             return
         self.waiting.pop(pending.uid, None)
@@ -150,7 +150,7 @@ class DryRunComparer:
         for gone in self.waiting.keys() - waiting.keys():
             del self.waiting[gone]
         for info in waiting.values():
-            framework = self._framework_of(info.pod.spec.scheduler_name)
+            framework = self._find_framework(info)
             if (
                 framework is None
                 or not self._has_other_scheduler_given_up(info)

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
-from collections.abc import Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 
 from policysched import clock as clocks
 from policysched.cluster import cache as caches
 from policysched.cluster import elapsed_time, metric_needs
+from policysched.cluster.objects import objects
 from policysched.cluster.pods import pod_shape
 from policysched.framework import (
     claim_measurements,
@@ -39,6 +40,9 @@ from policysched.scheduler import (
 )
 from policysched.scheduler import counters as counts
 
+_STAGED = "\nstaged"
+"""Ends the keys of staged frameworks."""
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class SchedulerSettings:
@@ -59,6 +63,20 @@ class SchedulerSettings:
     max_bindings_in_flight: int = 128
     max_burst_seconds: float = 0.002
     decisions_kept: int = 1000
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class StagedFrameworks:
+    """The profiles of a new version of the policies, which decide about a part of the pods.
+
+    Attributes:
+        frameworks: keyed by schedulerName; those that the version in force does not have are not
+            used.
+        decides_about: returns whether the new version decides about a pod.
+    """
+
+    frameworks: Mapping[str, runtime.Framework]
+    decides_about: Callable[[objects.Pod], bool]
 
 
 class Scheduler:
@@ -91,6 +109,8 @@ class Scheduler:
         self._sleep = outside.sleep
         self._settings = settings or SchedulerSettings()
         self._frameworks = _measure_frameworks_by_clock(frameworks, clock)
+        self._served = frozenset(frameworks)
+        self._staged: StagedFrameworks | None = None
         self._awake = asyncio.Event()
         self._tasks: set[asyncio.Task[None]] = set()
         self._bindings_in_flight = 0
@@ -179,30 +199,47 @@ class Scheduler:
 
     def serves_scheduler_name(self, scheduler_name: str) -> bool:
         """Return whether a profile has this schedulerName."""
-        return scheduler_name in self._frameworks
+        return scheduler_name in self._served
 
-    def get_framework(self, scheduler_name: str) -> runtime.Framework | None:
-        """Return the framework of a schedulerName, or None if no profile has this name."""
-        return self._frameworks.get(scheduler_name)
+    def find_framework(self, info: pod_shape.PodInfo) -> runtime.Framework | None:
+        """Return the framework that decides about a pod, or None if no profile serves the pod."""
+        if info.pod.spec.scheduler_name not in self._served:
+            return None
+        return self._frameworks[self._find_profile_name(info)]
+
+    def _find_profile_name(self, info: pod_shape.PodInfo) -> str:
+        """Return the key in `_frameworks` of the profile that decides about a served pod."""
+        name = info.pod.spec.scheduler_name
+        if self._staged is None or name not in self._staged.frameworks:
+            return name
+        return f"{name}{_STAGED}" if self._staged.decides_about(info.pod) else name
 
     def set_profiles(
         self,
         frameworks: Mapping[str, runtime.Framework],
         annotation_keys: frozenset[str] = frozenset(),
         metrics: metric_needs.MetricNeeds | None = None,
+        staged: StagedFrameworks | None = None,
     ) -> None:
         """Replace profiles, policies and metric needs, starting with the next pod.
 
-        Waiting pods are retried; pods that are being bound keep their decision.
+        `staged` is a new version that decides about a part of the pods. Waiting pods are retried;
+        pods that are being bound keep their decision.
         """
-        has_other_names = frameworks.keys() != self._frameworks.keys()
+        has_other_names = frameworks.keys() != self._served
+        self._served, self._staged = frozenset(frameworks), staged
         self._frameworks = _measure_frameworks_by_clock(frameworks, self._clock)
+        if staged is not None:
+            new = _measure_frameworks_by_clock(staged.frameworks, self._clock)
+            self._frameworks |= {
+                f"{name}{_STAGED}": each for name, each in new.items() if name in self._served
+            }
         self.cache.retain_needed_metric_data(metrics or metric_needs.MetricNeeds())
         if has_other_names:
             self.events.pods.drop_unserved_pods()
         self.events.pods.set_annotation_keys(annotation_keys)
         self._follow_claims()
-        self.queue.set_profiles(self._frameworks)
+        self.queue.set_profiles(self._frameworks, self._find_profile_name)
         self._follow_node_ages()
         if has_other_names:
             self.events.pods.add_newly_served_pods()
@@ -242,7 +279,7 @@ class Scheduler:
         queued = None if self._pauses or self._is_asking else self.queue.pop()
         if queued is None:
             return False
-        framework = self._frameworks.get(queued.info.pod.spec.scheduler_name)
+        framework = self.find_framework(queued.info)
         if framework is None or self._should_skip_pod(framework, queued):
             self.queue.done(queued.uid)
         elif self._extenders is not None and self._extenders.is_asked_about(queued.info):
@@ -268,7 +305,7 @@ class Scheduler:
             answers = await self._cycle.ask_extenders(extenders, framework, queued, started_seconds)
             if answers is None:
                 return
-            current = self._frameworks.get(queued.info.pod.spec.scheduler_name)
+            current = self.find_framework(queued.info)
             newest = self.events.pods.current(queued.uid)
             if current is None or newest is None or newest.pod.spec.node_name:
                 self.queue.done(queued.uid)
@@ -371,7 +408,7 @@ class Scheduler:
         for queued in self.queue.list_waiting_pods():
             # Another leader may have overwritten our condition, so it must be written again.
             queued.reported = ("", "")
-        self.queue.set_profiles(self._frameworks)
+        self.queue.set_profiles(self._frameworks, self._find_profile_name)
 
     async def _run_loop_iteration(self) -> None:
         self.run_timers()

@@ -28,7 +28,10 @@ class Beside:
     def __init__(self, rule: str = "", **nodes: dict[str, str]) -> None:
         self.world = scenes.World(NOW.format(rule=rule), seed=1)
         self.dry_run = dry_run.DryRunComparer(
-            self.world.scheduler.cache, self.world.scheduler.get_framework, self.world.fake.clock, 5
+            self.world.scheduler.cache,
+            self.world.scheduler.find_framework,
+            self.world.fake.clock,
+            5,
         )
         self.dry_run.is_on = True
         self.world.fake.pods.before_placed = self.dry_run.compare_bound_pod

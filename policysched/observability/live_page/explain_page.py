@@ -73,7 +73,7 @@ class ExplainPage:
     def _explain(self, info: pod_shape.PodInfo) -> http_server.HttpPage:
         from policysched.observability.live_page import pod_verdicts  # noqa: PLC0415 - imports the compiler
 
-        framework = self._scheduler.get_framework(info.pod.spec.scheduler_name)
+        framework = self._scheduler.find_framework(info)
         if framework is None:
             return http_server.HttpPage(b"no profile serves this pod\n", status=_GONE)
         snap = self._scheduler.cache.snapshot()
