@@ -13,6 +13,7 @@ import msgspec
 from policysched.config import election_config
 from policysched.extenders import settings as extender_settings
 from policysched.promapi import settings
+from policysched.rollout import settings as rollout_settings
 
 
 class PluginConfig(msgspec.Struct, frozen=True, rename="camel"):
@@ -59,6 +60,7 @@ class PoliciesConfig(msgspec.Struct, frozen=True, rename="camel"):
             policies are files.
         keep: number of previous versions in the history.
         check_every_seconds: interval between checks of the policy files for changes.
+        rollout: how a new version is put in force; without stages, at once.
     """
 
     paths: tuple[str, ...] = ()
@@ -68,6 +70,7 @@ class PoliciesConfig(msgspec.Struct, frozen=True, rename="camel"):
     history: str = ""
     keep: int = 10
     check_every_seconds: float = 1.0
+    rollout: rollout_settings.RolloutSettings = rollout_settings.RolloutSettings()
 
     @property
     def history_config_map(self) -> str:

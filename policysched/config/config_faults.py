@@ -16,6 +16,7 @@ from policysched.config import (
     config_schema,
     election_faults,
     extender_faults,
+    rollout_faults,
 )
 from policysched.inputs import plain_yaml
 from policysched.promapi import settings
@@ -94,6 +95,11 @@ def _find_profile_faults(given: config.Config) -> _Problems:
 
 def _find_extender_faults(given: config.Config) -> _Problems:
     return extender_faults.find_extender_problems(given.extenders)
+
+
+def _find_rollout_faults(given: config.Config) -> _Problems:
+    for path, problem in rollout_faults.find_rollout_problems(given):
+        yield ("policies", "rollout", *path), problem
 
 
 def _find_backoff_faults(given: config.Config) -> _Problems:
@@ -178,6 +184,7 @@ _CHECKS: Mapping[tuple[str, ...], Callable[[config.Config], _Problems]] = {
     ("leaderElection",): _find_election_faults,
     ("clientConnection",): _find_connection_faults,
     ("policies",): _find_policy_source_faults,
+    ("policies", "prometheus"): _find_rollout_faults,
     ("serving",): _find_serving_faults,
     ("tracing",): _find_tracing_faults,
 }

@@ -9,9 +9,12 @@ from typing import Any, NamedTuple
 from policysched import errors
 from policysched.config import config, config_faults, config_schema
 from policysched.inputs import object_lists, plain_yaml
+from policysched.rollout import settings
 
 HEAD = {"apiVersion": "policysched.io/v1alpha1", "kind": "PolicySchedulerConfiguration"}
 """The first fields of every configuration."""
+ROLLOUT_KEY = "rollout.yaml"
+"""Key of a ConfigMap of policies with the settings of rollouts."""
 
 
 class FieldOverride(NamedTuple):
@@ -41,6 +44,40 @@ def read_config(path: str) -> config.Config:
 def parse_config(text: str, where: str) -> config.Config:
     """Return the configuration in a text; `where` is its name in errors."""
     return _convert_document_to_config(_load_checked_document(text, where))
+
+
+def parse_rollout(
+    text: str, configuration: config.Config | None, where: str = ROLLOUT_KEY
+) -> settings.RolloutSettings:
+    """Return the settings of rollouts in the key `rollout.yaml` of a ConfigMap.
+
+    They replace `policies.rollout` of `configuration`, whose Prometheus servers guards can use;
+    None for any servers. `where` is the name of the text in errors.
+
+    Raises:
+        ConfigurationError: the text has errors; the message lists each of them with its line.
+        InputError: the text is not YAML.
+    """
+    own = plain_yaml.load_yaml_document(text, where)
+    servers = _list_guard_sources(own.value) if configuration is None else configuration.prometheus
+    around = {
+        **HEAD,
+        "prometheus": {name: {"url": "http://localhost"} for name in servers},
+        "policies": {"configMap": "any/any", "rollout": own.value},
+    }
+    lines = {("policies", "rollout", *path): line for path, line in own.lines.items()}
+    document = plain_yaml.YamlDocument(around, lines)
+    faults = config_faults.find_config_faults(document)
+    if faults:
+        raise _make_config_error(where, faults)
+    return config_faults.convert_config(around).policies.rollout
+
+
+def _list_guard_sources(rollout: Any) -> list[str]:  # noqa: ANN401 - a value of YAML
+    """Return the names of the Prometheus servers that guards use."""
+    guards = rollout.get("guards") if isinstance(rollout, dict) else None
+    named = [each.get("source") for each in guards or () if isinstance(each, dict)]
+    return ["default", *(name for name in named if isinstance(name, str) and name)]
 
 
 def read_effective_config(path: str | None, flags: Sequence[FieldOverride] = ()) -> config.Config:

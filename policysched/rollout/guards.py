@@ -1,0 +1,99 @@
+"""Compare what a stage has measured with the bounds of its guards."""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import math
+from collections.abc import Callable, Mapping
+
+from policysched.rollout import settings, tally
+
+
+class GuardState(enum.Enum):
+    """What a guard says.
+
+    UNKNOWN: there is no value yet; the stage waits.
+    """
+
+    OK = "ok"
+    TRIPPED = "tripped"
+    UNKNOWN = "unknown"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class GuardVerdict:
+    """The answer of one guard, with the numbers that it saw.
+
+    Attributes:
+        value, bound: the measured value and the highest accepted one; None if unknown.
+        problem: why the value is unknown; "" otherwise.
+    """
+
+    guard: str
+    state: GuardState
+    value: float | None = None
+    bound: float | None = None
+    problem: str = ""
+
+    def describe(self) -> str:
+        """Return the guard and its numbers in a few words."""
+        if self.value is None or self.bound is None:
+            return f"{self.guard}: {self.problem}"
+        sign = ">" if self.state is GuardState.TRIPPED else "<="
+        return f"{self.guard}: {self.value:.4g} {sign} {self.bound:.4g}"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Measured:
+    """What is known in a stage.
+
+    Attributes:
+        new, old: the pods of the new version and of the version in force.
+        missing_metrics_share: see `settings.Measure`; None if the new version reads no metrics.
+        query_values: guard → value of its query, or the reason why there is none.
+    """
+
+    new: tally.VersionTally
+    old: tally.VersionTally
+    missing_metrics_share: float | None = None
+    query_values: Mapping[str, float | str] = dataclasses.field(default_factory=dict)
+
+
+def judge_guard(guard: settings.Guard, measured: Measured, min_pods: int) -> GuardVerdict:
+    """Return the verdict of one guard.
+
+    A guard that counts pods says nothing until `min_pods` pods of the new version were judged.
+    """
+    if guard.query:
+        return _judge_value(guard, measured.query_values.get(guard.name, "not queried yet"), None)
+    if guard.measure == "missingMetrics":
+        return _judge_value(guard, measured.missing_metrics_share or 0.0, None)
+    if measured.new.judged < min_pods:
+        problem = f"{measured.new.judged} of {min_pods} pods judged"
+        return GuardVerdict(guard.name, GuardState.UNKNOWN, problem=problem)
+    read = _READERS[guard.measure or "unschedulable"]
+    value = read(measured.new)
+    return _judge_value(guard, "no pods judged" if value is None else value, read(measured.old))
+
+
+_READERS: Mapping[str, Callable[[tally.VersionTally], float | None]] = {
+    "unschedulable": lambda pods: pods.unschedulable_share,
+    "attemptP99Seconds": lambda pods: pods.p99_seconds,
+    "evictions": lambda pods: pods.evictions_per_pod,
+}
+
+
+def _judge_value(guard: settings.Guard, value: float | str, old: float | None) -> GuardVerdict:
+    """Compare a value, or the reason why there is none, with the bound of a guard."""
+    if isinstance(value, str) or math.isnan(value):
+        problem = value if isinstance(value, str) else "the value is NaN"
+        return GuardVerdict(guard.name, GuardState.UNKNOWN, problem=problem)
+    bound = guard.most
+    if bound is None:
+        if old is None:
+            problem = "no pods of the version in force judged"
+            return GuardVerdict(guard.name, GuardState.UNKNOWN, problem=problem)
+        bound = old * (guard.most_times_old or 0.0)
+    state = GuardState.TRIPPED if value > bound else GuardState.OK
+    return GuardVerdict(guard.name, state, value, bound)

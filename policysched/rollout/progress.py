@@ -1,0 +1,151 @@
+"""Decide about each step of a rollout: wait, go on, roll back.
+
+started ─▶ stage 1 ─▶ … ─▶ stage n ─▶ promoted
+              └───────────────┴─ guard, timeout, operator ─▶ rolledBack
+"""
+
+from __future__ import annotations
+
+import datetime
+import enum
+from collections.abc import Sequence
+
+import msgspec
+
+from policysched.rollout import guards, settings
+
+
+class RolloutStatus(enum.Enum):
+    """The state of a rollout."""
+
+    RUNNING = "running"
+    PROMOTED = "promoted"
+    ROLLED_BACK = "rolledBack"
+
+
+class RolloutState(msgspec.Struct, frozen=True, rename="camel"):
+    """A rollout as it is stored in the cluster; replaced at each step, never changed.
+
+    Attributes:
+        new_hash, old_hash: the new version, and the version in force at its start.
+        started_at, stage_started_at: of the rollout and of its present stage.
+        stage: index of the present stage.
+        stage_count: number of stages.
+        stage_name: the pods of the present stage.
+        status: whether the rollout runs or how it ended.
+        is_paused: whether an operator holds the present stage.
+        reason: why the rollout ended; "" while it runs.
+        guards: the latest verdicts, a line each.
+        judged_pods: number of pods that the new version decided about in the present stage.
+    """
+
+    new_hash: str
+    old_hash: str
+    started_at: datetime.datetime
+    stage_started_at: datetime.datetime
+    stage: int = 0
+    stage_count: int = 0
+    stage_name: str = ""
+    status: RolloutStatus = RolloutStatus.RUNNING
+    is_paused: bool = False
+    reason: str = ""
+    guards: tuple[str, ...] = ()
+    judged_pods: int = 0
+
+    @property
+    def is_running(self) -> bool:
+        """Whether the rollout has not ended."""
+        return self.status is RolloutStatus.RUNNING
+
+    def describe_stage(self) -> str:
+        """Return the present stage in a few words."""
+        return f"stage {self.stage + 1} of {self.stage_count} ({self.stage_name})"
+
+
+def start_rollout(
+    plan: settings.RolloutSettings, new_hash: str, old_hash: str, now: datetime.datetime
+) -> RolloutState:
+    """Return a rollout at the beginning of its first stage."""
+    return RolloutState(
+        new_hash,
+        old_hash,
+        now,
+        now,
+        stage_count=len(plan.stages),
+        stage_name=plan.stages[0].describe(),
+    )
+
+
+def end_rollout(
+    state: RolloutState, status: RolloutStatus, reason: str, now: datetime.datetime
+) -> RolloutState:
+    """Return a rollout that has ended."""
+    return msgspec.structs.replace(
+        state, status=status, reason=reason, is_paused=False, stage_started_at=now
+    )
+
+
+def advance_rollout(
+    state: RolloutState,
+    plan: settings.RolloutSettings,
+    verdicts: Sequence[guards.GuardVerdict],
+    judged_pods: int,
+    now: datetime.datetime,
+) -> RolloutState:
+    """Return the state after looking at the verdicts of all guards in a running rollout.
+
+    A guard that trips ends the rollout at once, also while it is paused. A stage ends when its
+    duration has passed, enough pods were judged and all guards have a value within their bounds.
+    """
+    state = msgspec.structs.replace(
+        state, guards=tuple(each.describe() for each in verdicts), judged_pods=judged_pods
+    )
+    tripped = [each.describe() for each in verdicts if each.state is guards.GuardState.TRIPPED]
+    if tripped:
+        reason = f"{state.describe_stage()}: {'; '.join(tripped)}"
+        return end_rollout(state, RolloutStatus.ROLLED_BACK, reason, now)
+    if state.is_paused:
+        return state
+    waiting = _find_reason_to_wait(state, plan, verdicts, now)
+    if not waiting:
+        return _enter_next_stage(state, plan, now)
+    seconds = (now - state.stage_started_at).total_seconds()
+    if seconds >= plan.timeout_seconds and plan.on_timeout == "rollBack":
+        reason = f"{state.describe_stage()} was not passed within {plan.timeout}: {waiting}"
+        return end_rollout(state, RolloutStatus.ROLLED_BACK, reason, now)
+    return state
+
+
+def _find_reason_to_wait(
+    state: RolloutState,
+    plan: settings.RolloutSettings,
+    verdicts: Sequence[guards.GuardVerdict],
+    now: datetime.datetime,
+) -> str:
+    """Return why the present stage cannot end yet, or ""."""
+    min_pods = plan.min_pods_of(state.stage)
+    if state.judged_pods < min_pods:
+        return f"{state.judged_pods} of {min_pods} pods judged"
+    unknown = [each.describe() for each in verdicts if each.state is guards.GuardState.UNKNOWN]
+    if unknown:
+        return "; ".join(unknown)
+    left_seconds = plan.stages[state.stage].duration_seconds
+    left_seconds -= (now - state.stage_started_at).total_seconds()
+    return f"{left_seconds:.0f} s left" if left_seconds > 0 else ""
+
+
+def _enter_next_stage(
+    state: RolloutState, plan: settings.RolloutSettings, now: datetime.datetime
+) -> RolloutState:
+    """Return the state at the beginning of the next stage, or promoted after the last."""
+    following = state.stage + 1
+    if following == len(plan.stages):
+        return end_rollout(state, RolloutStatus.PROMOTED, "all stages are passed", now)
+    return msgspec.structs.replace(
+        state,
+        stage=following,
+        stage_name=plan.stages[following].describe(),
+        stage_started_at=now,
+        judged_pods=0,
+        guards=(),
+    )

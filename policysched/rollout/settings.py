@@ -1,0 +1,104 @@
+"""Define how a new version of the policies is put in force: stages, guards and limits."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from policysched import durations
+
+Measure = Literal["unschedulable", "attemptP99Seconds", "evictions", "missingMetrics"]
+"""What a guard without a query measures.
+
+unschedulable: share of the judged pods whose last attempt found no node.
+attemptP99Seconds: 99th percentile of the duration of attempts, bindings included.
+evictions: number of victims of preemption, divided by the number of judged pods.
+missingMetrics: share of the samples that the new version reads and that are missing or too old.
+"""
+
+
+class Stage(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+    """One stage: which pods the new version decides about, and for how long.
+
+    Attributes:
+        shadow: the new version decides about all pods, but nothing is written.
+        percent: share of the workloads, more than 0 and at most 100; None for all.
+        namespaces: only pods in these namespaces; empty for all.
+        match_labels: only pods with these labels; empty for all.
+        duration: minimum duration, such as `10m`.
+        min_pods: number of judged pods that the stage needs; None for `RolloutSettings.min_pods`.
+    """
+
+    shadow: bool = False
+    percent: float | None = None
+    namespaces: tuple[str, ...] = ()
+    match_labels: dict[str, str] = {}
+    duration: str = "0s"
+    min_pods: int | None = None
+
+    @property
+    def duration_seconds(self) -> float:
+        """The minimum duration."""
+        return durations.parse_duration_seconds(self.duration) or 0.0
+
+    def describe(self) -> str:
+        """Return the pods of the stage in a few words."""
+        if self.shadow:
+            return "shadow"
+        parts = [] if self.percent is None else [f"{self.percent:g} % of the workloads"]
+        if self.namespaces:
+            parts.append(f"namespaces {', '.join(self.namespaces)}")
+        if self.match_labels:
+            labels = ", ".join(f"{key}={value}" for key, value in self.match_labels.items())
+            parts.append(f"labels {labels}")
+        return "; ".join(parts)
+
+
+class Guard(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+    """A bound whose violation rolls the new version back.
+
+    Attributes:
+        name: identifies the guard in messages and metrics.
+        measure: what is measured; None if `query` is given.
+        query: PromQL expression for one number, with `$new_pods` and perhaps `$old_pods`.
+        source: the Prometheus source of `query`; "" for the default.
+        most: the highest value that is accepted; None if `most_times_old` is given.
+        most_times_old: the highest accepted multiple of the same measure of the version in force.
+    """
+
+    name: str
+    measure: Measure | None = None
+    query: str = ""
+    source: str = ""
+    most: float | None = None
+    most_times_old: float | None = None
+
+
+class RolloutSettings(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+    """How new versions are put in force.
+
+    Attributes:
+        stages: in their order; after the last one, the version is in force. Without stages, a new
+            version is in force at once.
+        guards: are looked at in every stage.
+        min_pods: number of judged pods that a stage needs.
+        timeout: how long a stage may take, such as `24h`.
+        on_timeout: what happens then: `rollBack`, or `wait` for an operator.
+    """
+
+    stages: tuple[Stage, ...] = ()
+    guards: tuple[Guard, ...] = ()
+    min_pods: int = 20
+    timeout: str = "24h"
+    on_timeout: Literal["rollBack", "wait"] = "rollBack"
+
+    @property
+    def timeout_seconds(self) -> float:
+        """How long a stage may take."""
+        return durations.parse_duration_seconds(self.timeout) or 0.0
+
+    def min_pods_of(self, stage: int) -> int:
+        """Return the number of judged pods that a stage needs."""
+        own = self.stages[stage].min_pods
+        return self.min_pods if own is None else own
