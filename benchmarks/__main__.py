@@ -39,6 +39,8 @@ COMMANDS = {
         "CPU time of a cycle with 10 and 100 rules, and with metrics",
     ),
     "reloads": ("running.reloads", "duration of policy reloads, and their stalls"),
+    "rollout": ("cycle.rollout", "CPU time of a cycle in the share stage of a rollout"),
+    "rollouts": ("running.rollouts", "CPU time of `run` in the share stage of a rollout"),
     "shadow": ("cycle.shadow", "CPU time of a shadow policy in a cycle"),
     "stalls": ("running.stalls", "stalls of the event loop caused by large Prometheus answers"),
     "start": ("comparison.starting", "time from the start of a process to the first binding"),

@@ -113,7 +113,7 @@ class Scene:
         live.use_version(first.policy_set, profiles)
         in_use = state.VersionInUse(first.hash, first.texts, clock.now())
         self.state = state.PolicyState("benchmark", in_use)
-        make = reloader.make_profiles_factory(handle)
+        make = reloader.make_profiles_factory(lambda _: handle)
         self.reloads = reloader.Reloader(checker, self.state, live, make, clock, known=known)
         for number in range(args.nodes):
             node = msgspec.convert(policy_costs.node(number), objects.Node)
