@@ -45,6 +45,7 @@ class ProcessComponents:
         metrics: the source of metric samples, or None.
         metrics_exporter: exports the metrics of this process.
         extenders: the HTTP extenders, or None.
+        term: what a term of a leader does.
         background: coroutines that run until the process ends, whether it leads or not.
         pages: the pages served over HTTP, keyed by path.
         config_map: returns the ConfigMap of the policies as last seen, or None if there is none.
@@ -68,6 +69,7 @@ class ProcessComponents:
     metrics: metrics_source.MetricsSource | None
     metrics_exporter: exporter.MetricsExporter
     extenders: extenders.ConnectedExtenders | None
+    term: runner.LeaderTask
     stopping: asyncio.Event
     background: list[Coroutine[None, None, None]] = dataclasses.field(default_factory=list)
     pages: dict[str, http_server.MakePage] = dataclasses.field(default_factory=dict)

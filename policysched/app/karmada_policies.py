@@ -68,7 +68,9 @@ class KarmadaPolicyFollower:
         self._clock = clock
         self._rng = rng
         self._rows = cluster_rows.ClusterRows(clock)
-        self._recipe = versions.VersionChecker(said.configuration, said.scheduler_name, clock)
+        self._recipe = versions.VersionChecker(
+            said.configuration, said.scheduler_name, clock, has_rollouts=False
+        )
         self._starting = initial_version.InitialVersionFinder(
             said.configuration.policies, self._recipe
         )

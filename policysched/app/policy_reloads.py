@@ -5,15 +5,16 @@ from __future__ import annotations
 import dataclasses
 import datetime
 import random
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from typing import Any
 
-from policysched.app import context
+from policysched.app import context, writers
 from policysched.config import config
 from policysched.kube import config_maps
 from policysched.kube.http import client
 from policysched.leadership import runner
 from policysched.observability import event_recorders
+from policysched.profiles import policies
 from policysched.reload import (
     config_map_source,
     history_keeper,
@@ -24,6 +25,7 @@ from policysched.reload import (
     status_annotations,
     versions,
 )
+from policysched.scheduler import scheduler as schedulers
 
 
 def make_initial_policy_state(
@@ -67,29 +69,62 @@ def add_policy_reloads(
     recipe: versions.VersionChecker,
 ) -> None:
     """Add reloads of the policies from `source` to the process; publish and store versions."""
-    policies = joined.policies
-    joined.metrics_exporter.add_collector(lambda: reporting.collect_reload_metrics(policies))
-    joined.pages[reporting.PATH] = lambda _query: reporting.make_policies_page(policies)
+    in_use = joined.policies
+    joined.metrics_exporter.add_collector(lambda: reporting.collect_reload_metrics(in_use))
+    joined.pages[reporting.PATH] = lambda _query: reporting.make_policies_page(in_use)
     if source is None:
         return
     if isinstance(source, config_map_source.ConfigMapSource):
         joined.config_map = lambda: source.last
-    make = reloader.make_profiles_factory(
-        joined.writers.make_plugin_handle(joined.scheduler, joined.rng)
-    )
+    make = make_profiles_factory(joined.writers, joined.scheduler, joined.rng)
     reloads = reloader.Reloader(
-        recipe, policies, joined.profiles, make, joined.clock, known=start.offer
+        recipe, in_use, joined.profiles, make, joined.clock, known=_get_known_offer(start)
     )
     around = PolicyFollowingDependencies(
         joined.config.policies,
-        policies,
+        in_use,
         joined.api,
         joined.elector,
         joined.writers.recorder,
         joined.rng,
         joined.background,
     )
-    follow_policies(around, start, source, reloads)
+    take: Callable[[versions.OfferedVersion], None] = reloads.submit_offer
+    if isinstance(source, config_map_source.ConfigMapSource) and not joined.options.dry_run:
+        take = _add_rollouts(joined, reloads)
+    follow_policies(around, start, source, reloads, take)
+
+
+def make_profiles_factory(
+    written: writers.ApiWriters, scheduler: schedulers.Scheduler, rng: random.Random
+) -> Callable[[versions.CheckedVersion], policies.Profiles]:
+    """Return a function that makes the profiles of a version, whose plugins write to the API."""
+    return reloader.make_profiles_factory(
+        lambda checked: written.make_plugin_handle(scheduler, rng, checked.binding_annotations)
+    )
+
+
+def _get_known_offer(start: initial_version.InitialVersion) -> versions.OfferedVersion:
+    """Return the offer that needs no action any more: a staged version has to be offered again."""
+    if start.is_staged:
+        return versions.OfferedVersion(start.checked.texts)
+    return start.offer
+
+
+def _add_rollouts(
+    joined: context.ProcessComponents, reloads: reloader.Reloader[policies.Profiles]
+) -> Callable[[versions.OfferedVersion], None]:
+    """Add rollouts to the process; return the function that takes the offers of the source."""
+    from policysched.app import rollouts  # noqa: PLC0415 - only policies of a ConfigMap have them
+
+    controller = rollouts.add_rollouts(joined, reloads)
+    joined.term = rollouts.TermWithRollouts(controller, joined.scheduler)
+
+    def take(offer: versions.OfferedVersion) -> None:
+        controller.notice_offer(offer)
+        reloads.submit_offer(offer)
+
+    return take
 
 
 def follow_policies(
@@ -97,20 +132,24 @@ def follow_policies(
     start: initial_version.InitialVersion,
     source: initial_version.PolicySource,
     reloads: reloader.Reloader[Any],
+    take: Callable[[versions.OfferedVersion], None] | None = None,
 ) -> None:
-    """Feed versions of `source` to `reloads`; store them and publish them on their ConfigMap."""
+    """Feed versions of `source` to `reloads`; store them and publish them on their ConfigMap.
+
+    `take` receives the versions; None for `reloads` alone.
+    """
     _store_policy_versions(around)
     if isinstance(source, config_map_source.ConfigMapSource):
         _publish_policy_status(around, source)
     if start.refusal is not None:
         around.state.record_refusal(start.refusal, around.state.current.loaded_at)
     around.background.append(reloads.run())
-    around.background.append(source.run(reloads.submit_offer, start.offer))
+    around.background.append(source.run(take or reloads.submit_offer, start.offer))
 
 
 def _store_policy_versions(around: PolicyFollowingDependencies) -> None:
     """Store every version that takes effect, including the first."""
-    settings, policies = around.settings, around.state
+    settings, in_use = around.settings, around.state
     if not settings.history_config_map:
         return
     keeper = history_keeper.HistoryKeeper(
@@ -123,10 +162,10 @@ def _store_policy_versions(around: PolicyFollowingDependencies) -> None:
 
     def keep(told: state.ReloadEvent) -> None:
         if told.outcome is state.OfferOutcome.LOADED:
-            keeper.add_version(policies.current, policies.origin)
+            keeper.add_version(in_use.current, in_use.origin)
 
-    keeper.add_version(policies.current, policies.origin)
-    policies.listeners.append(keep)
+    keeper.add_version(in_use.current, in_use.origin)
+    in_use.listeners.append(keep)
     around.background.append(keeper.run())
 
 
@@ -134,15 +173,15 @@ def _publish_policy_status(
     around: PolicyFollowingDependencies, source: config_map_source.ConfigMapSource
 ) -> None:
     """Report versions in events and annotations of the ConfigMap that contains them."""
-    policies = around.state
-    told = reporting.PolicyEventRecorder(around.recorder, lambda: source.last, policies)
+    in_use = around.state
+    told = reporting.PolicyEventRecorder(around.recorder, lambda: source.last, in_use)
     status = status_annotations.StatusAnnotationWriter(
-        policies,
+        in_use,
         source,
         config_maps.ConfigMapClient(around.api),
         lambda: around.elector.is_leading,
         around.rng,
     )
-    policies.listeners += [told.record_reload_event, status.request_write]
+    in_use.listeners += [told.record_reload_event, status.request_write]
     source.on_bare = status.request_rewrite
     around.background.append(status.run())

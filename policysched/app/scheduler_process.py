@@ -49,7 +49,7 @@ from policysched.observability import (
     tracing,
     unserved_pod_reporter,
 )
-from policysched.profiles import policies, profile_members
+from policysched.profiles import profile_members
 from policysched.promapi import query_source
 from policysched.queue import scheduling_queue
 from policysched.reload import initial_version, live_profiles, versions
@@ -239,11 +239,7 @@ class SchedulerProcess:
             clock,
             settings=self._make_settings(),
         )
-        made = policies.require_profiles(
-            policies.make_profiles(
-                first.policy_set, written.make_plugin_handle(scheduler, rng), first.compiled
-            )
-        )
+        made = policy_reloads.make_profiles_factory(written, scheduler, rng)(first)
         for line in profile_members.describe_profiles(made):
             _log.info("%s", line)
         watches = reflectors.ClusterReflectors(api, scheduler, rng, connected)
@@ -273,6 +269,7 @@ class SchedulerProcess:
             metrics=self._metrics,
             metrics_exporter=self._metrics_exporter,
             extenders=connected,
+            term=scheduler,
             stopping=stopping,
         )
 
@@ -280,7 +277,7 @@ class SchedulerProcess:
         """Add the components; run them, and schedule during terms, until stopped."""
         _add_parts(joined)
         leading = lifecycle.make_leadership_runner(
-            joined.election, joined.elector, joined.scheduler, joined.reflectors.pods.relist
+            joined.election, joined.elector, joined.term, joined.reflectors.pods.relist
         )
         background = [*joined.background, _schedule_while_leading(joined, leading)]
         await lifecycle.run_until_stopped(

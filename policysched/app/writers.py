@@ -42,7 +42,7 @@ class ApiWriters:
         self.recorder = event_recorder.ApiEventRecorder(api, clock, instance=instance)
         self._status_writer = pod_status.ApiPodStatusWriter(api, clock)
         self._evictor = eviction.ApiPodEvictor(api, clock)
-        self._binder = binding.ApiBinder(api)
+        self._api = api
         self._volume_writer = volume_writing.ApiVolumeWriter(api)
         self._claim_writer = claim_writing.ApiClaimWriter(api)
 
@@ -53,12 +53,21 @@ class ApiWriters:
         )
 
     def make_plugin_handle(
-        self, scheduler: schedulers.Scheduler, rng: random.Random
+        self,
+        scheduler: schedulers.Scheduler,
+        rng: random.Random,
+        annotations: dict[str, str] | None = None,
     ) -> handles.Handle:
-        """Return the handle that plugins receive; `rng` makes their random choices."""
+        """Return the handle that plugins receive.
+
+        Args:
+            scheduler: provides the state of the cluster.
+            rng: makes the random choices of plugins.
+            annotations: are added to each pod that is bound.
+        """
         cache = scheduler.cache
         return handles.Handle(
-            self._binder,
+            binding.ApiBinder(self._api, annotations),
             cache.owners,
             scheduler.preemptions,
             cache.storage,

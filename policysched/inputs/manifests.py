@@ -104,6 +104,19 @@ def read_manifest_policies(text: str, where: str) -> list[source.SourceText]:
     ]
 
 
+def read_manifest_key(text: str, where: str, key: str) -> list[str]:
+    """Return the texts of a key in those ConfigMaps of a manifest that have policies.
+
+    Raises:
+        InputError: the manifest is not YAML, or has no policies.
+    """
+    maps = {
+        each.config_map.namespaced_name: each for each in _find_policy_texts(text, where).values()
+    }
+    found = (each.config_map.value["data"].get(key) for each in maps.values())
+    return [each for each in found if isinstance(each, str)]
+
+
 def rewrite_manifest_policies(
     text: str, where: str, changes: Sequence[tuple[source.SourceText, str]]
 ) -> str:

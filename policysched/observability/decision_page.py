@@ -103,6 +103,7 @@ def make_decision_document(decision: decisions.SchedulingDecision) -> dict[str, 
         "evidence": decision.evidence,
         "skipped": decision.skipped_rules,
         "extenders": [{"url": each.url, "problem": each.problem} for each in decision.extenders],
+        "rolloutStage": decision.rollout_stage,
     }
 
 

@@ -15,7 +15,7 @@ import msgspec
 
 from policysched import errors
 from policysched.cluster.objects import wire
-from policysched.config import config
+from policysched.config import config, config_reading
 from policysched.inputs import policy_sources
 from policysched.lang import source
 from policysched.lang.diagnostics import diagnostics, rendering
@@ -106,7 +106,7 @@ class AdmissionRequest:
         name: `NAMESPACE/NAME` of the ConfigMap, for logs.
         texts: the policies in the ConfigMap; None if there is nothing to review.
         problem: an error found before the policies are checked, or "".
-        demanded, in_use: see `versions.OfferedVersion`.
+        demanded, in_use, rollout_text: see `versions.OfferedVersion`.
     """
 
     uid: str
@@ -115,6 +115,7 @@ class AdmissionRequest:
     problem: str = ""
     demanded: str = ""
     in_use: str = ""
+    rollout_text: str | None = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -168,19 +169,25 @@ class PolicyReviewer:
             )
         if not texts and not self._chosen.is_explicit:
             return nothing
-        if self._are_policies_unchanged(request, texts):
+        rollout_text = (new.data or {}).get(config_reading.ROLLOUT_KEY)
+        if self._are_policies_unchanged(request, texts, rollout_text):
             return nothing
         problem = "" if texts else f"no key ends in `{policy_sources.SUFFIX}`"
         said = new.metadata.annotations or {}
         demanded, in_use = said.get(statuses.ROLLBACK, ""), said.get(statuses.HASH, "")
-        return AdmissionRequest(request.uid, name, texts, problem, demanded, in_use)
+        return AdmissionRequest(request.uid, name, texts, problem, demanded, in_use, rollout_text)
 
     def _are_policies_unchanged(
-        self, request: _ReviewRequest, texts: Sequence[source.SourceText]
+        self,
+        request: _ReviewRequest,
+        texts: Sequence[source.SourceText],
+        rollout_text: str | None,
     ) -> bool:
         """Return whether the policies are unchanged; status annotations also cause updates."""
         old = msgspec.json.decode(request.old_object, type=_ConfigMap | None)
-        return old is not None and _extract_policy_texts(old) == texts
+        if old is None or _extract_policy_texts(old) != texts:
+            return False
+        return (old.data or {}).get(config_reading.ROLLOUT_KEY) == rollout_text
 
     def review_policies(self, question: AdmissionRequest) -> AdmissionResponse:
         """Review the policies as a scheduler would; can take a second, and run in any thread."""
@@ -189,7 +196,10 @@ class PolicyReviewer:
         if question.texts is None:
             return AdmissionResponse()
         offer = versions.OfferedVersion(
-            question.texts, demanded=question.demanded, in_use=question.in_use
+            question.texts,
+            demanded=question.demanded,
+            in_use=question.in_use,
+            rollout_text=question.rollout_text,
         )
         found = self._recipe.check_version(offer)
         if isinstance(found, versions.VersionRefusal):

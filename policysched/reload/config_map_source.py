@@ -7,6 +7,7 @@ import random
 from collections.abc import Callable, Iterable
 from typing import NoReturn
 
+from policysched.config import config_reading
 from policysched.inputs import policy_sources
 from policysched.kube import config_maps, errors
 from policysched.kube.http import client
@@ -99,6 +100,8 @@ class ConfigMapSource:
             is_frozen=statuses.are_reloads_frozen(said),
             demanded=said.get(statuses.ROLLBACK, ""),
             in_use=said.get(statuses.HASH, ""),
+            rollout_text=self.latest.data.get(config_reading.ROLLOUT_KEY),
+            rollout_request=said.get(statuses.ROLLOUT_REQUEST, ""),
         )
 
     def _find_problem(

@@ -21,6 +21,8 @@ from policysched.inputs import policy_sources
 from policysched.kube import config_maps
 from policysched.kube.http import client
 from policysched.reload import config_map_source, config_map_store, file_source, history, versions
+from policysched.reload.rollouts import records
+from policysched.rollout import progress
 
 _log = logging.getLogger("policysched")
 
@@ -53,11 +55,13 @@ class InitialVersion:
         checked: the version to use.
         offer: the version that the source offers.
         refusal: why `offer` is not used, or None if it is.
+        is_staged: whether `offer` has to pass the stages of a rollout first.
     """
 
     checked: versions.CheckedVersion
     offer: versions.OfferedVersion
     refusal: versions.VersionRefusal | None = None
+    is_staged: bool = False
 
 
 class InitialVersionFinder:
@@ -159,6 +163,11 @@ class InitialVersionFinder:
             _log.warning("reloads are frozen, but %s is not in the history", wanted)
         found = self._recipe.check_version(offer)
         if isinstance(found, versions.CheckedVersion):
+            in_force = None
+            if found.rollout.stages and not self._recipe.was_in_use(offer):
+                in_force = await self._find_version_in_force(kept, found.hash, offer)
+            if in_force is not None:
+                return InitialVersion(in_force, offer, is_staged=True)
             return InitialVersion(found, offer)
         if not self._has_last_good_version:
             raise found.cause
@@ -170,6 +179,26 @@ class InitialVersionFinder:
             raise found.cause
         _log.error("starting with version %s of the history in the cluster", last_good.hash)
         return InitialVersion(last_good, offer, found)
+
+    async def _find_version_in_force(
+        self,
+        kept: config_map_store.ConfigMapStore,
+        new_hash: str,
+        offer: versions.OfferedVersion,
+    ) -> versions.CheckedVersion | None:
+        """Return the version in force while the offered version passes stages.
+
+        None if the offered version is in force itself, or if no version was in force before.
+        """
+        stored = await records.RolloutRecords(kept, self._settings.history_config_map).read()
+        state = stored.state if stored.state and stored.state.new_hash == new_hash else None
+        is_promoted = state is not None and state.status is progress.RolloutStatus.PROMOTED
+        if is_promoted or new_hash in stored.formerly_in_force:
+            return None
+        in_force = offer.in_use or (state.old_hash if state is not None else "")
+        return await self._find_stored_version(kept, in_force) or await self._find_stored_version(
+            kept
+        )
 
     async def _find_stored_version(
         self, kept: config_map_store.ConfigMapStore, version_hash: str = ""

@@ -51,14 +51,32 @@ class ReloadTarget(Protocol[_Used_contra]):
         ...
 
 
+class VersionStages(Protocol[_Used_contra]):
+    """Puts versions in force in stages; see `rollouts.controller.RolloutController`."""
+
+    def takes_version(
+        self, found: versions.CheckedVersion, offer: versions.OfferedVersion, /
+    ) -> bool:
+        """Return whether a version passes stages instead of being in force at once."""
+        ...
+
+    def stage_version(self, found: versions.CheckedVersion, made: _Used_contra, /) -> None:
+        """Begin the stages of a version.
+
+        Raises:
+            InputError: the version cannot be used at the moment; nothing has changed.
+        """
+        ...
+
+
 def make_profiles_factory(
-    handle: handles.Handle,
+    make_handle: Callable[[versions.CheckedVersion], handles.Handle],
 ) -> Callable[[versions.CheckedVersion], policies.Profiles]:
-    """Return a function that makes the profiles of a version; plugins receive `handle`."""
+    """Return a function that makes the profiles of a version; `make_handle` is for its plugins."""
 
     def make(checked: versions.CheckedVersion) -> policies.Profiles:
         return policies.require_profiles(
-            policies.make_profiles(checked.policy_set, handle, checked.compiled)
+            policies.make_profiles(checked.policy_set, make_handle(checked), checked.compiled)
         )
 
     return make
@@ -70,6 +88,7 @@ class Reloader(Generic[_Made]):
     Attributes:
         state: the version in use, and the outcomes of offers.
         is_busy: whether an offer waits or is being considered.
+        stages: puts versions in force in stages; None for at once.
     """
 
     def __init__(
@@ -90,10 +109,11 @@ class Reloader(Generic[_Made]):
             live: receives the versions to use.
             make: creates from a version the object that `live` uses, or raises InputError.
             clock: provides load times; its monotonic time measures durations.
-            known: the version of the source at the start.
+            known: the version of the source that is in force at the start, or is refused.
         """
         self.state = state
         self.is_busy = False
+        self.stages: VersionStages[_Made] | None = None
         self._is_hindered = False
         self._recipe = recipe
         self._live = live
@@ -141,7 +161,11 @@ class Reloader(Generic[_Made]):
             )
         self.state.is_frozen = offer.is_frozen
         if version_hash == self.state.current.hash and not offer.problem:
-            self._record_unchanged_version()
+            refusal = self._recipe.check_rollout(offer)
+            if refusal is not None:
+                self._refuse_version(refusal)
+            else:
+                self._record_unchanged_version()
         elif offer.is_frozen and not self._recipe.is_requested_by_rollback(offer):
             _log.warning("reloads are frozen: %s is held back", _format_version(version_hash))
             self.state.record_frozen_offer(version_hash)
@@ -152,7 +176,8 @@ class Reloader(Generic[_Made]):
         """Return the parts of an offer that must differ for it to count as new."""
         texts = self._recipe.compute_hash(offer.texts)
         # The target of a rollback matters only during a freeze.
-        return (texts, offer.problem, offer.is_frozen, offer.is_frozen and offer.demanded)
+        demanded = offer.is_frozen and offer.demanded
+        return (texts, offer.problem, offer.is_frozen, demanded, offer.rollout_text)
 
     def _record_unchanged_version(self) -> None:
         if self.state.refused is not None:
@@ -169,10 +194,19 @@ class Reloader(Generic[_Made]):
         if isinstance(found, versions.VersionRefusal):
             self._refuse_version(found)
             return
-        refusal = self._use_version(found)
+        is_staged = self.stages is not None and self.stages.takes_version(found, offer)
+        refusal = self._use_version(found, is_staged=is_staged)
         if refusal is not None:
             self._refuse_version(refusal)
-            return
+        elif not is_staged:
+            self._record_loaded_version(found, started_seconds)
+        if refusal is None:
+            # A corrected version must not wait for metrics that only this version needs.
+            await self._live.wait_for_metrics(self._offered)
+
+    def _record_loaded_version(
+        self, found: versions.CheckedVersion, started_seconds: float
+    ) -> None:
         seconds = self._clock.monotonic_seconds() - started_seconds
         _log.info(
             "policies reloaded %s",
@@ -181,8 +215,6 @@ class Reloader(Generic[_Made]):
             ),
         )
         self.state.record_loaded_version(states.make_version_in_use(found, self._clock.now()))
-        # A corrected version must not wait for metrics that only this version needs.
-        await self._live.wait_for_metrics(self._offered)
 
     def _refuse_version(self, refusal: versions.VersionRefusal) -> None:
         """Log and record a refusal, unless it repeats the last refusal."""
@@ -197,14 +229,19 @@ class Reloader(Generic[_Made]):
         )
         self.state.record_refusal(refusal, self._clock.now())
 
-    def _use_version(self, checked: versions.CheckedVersion) -> versions.VersionRefusal | None:
+    def _use_version(
+        self, checked: versions.CheckedVersion, *, is_staged: bool
+    ) -> versions.VersionRefusal | None:
         """Make and use the profiles of a version between two cycles, or return its refusal."""
         try:
             made = self._make(checked)
         except errors.InputError as error:
             return versions.make_version_refusal(checked.hash, error)
         try:
-            self._live.use_version(checked.policy_set, made)
+            if self.stages is not None and is_staged:
+                self.stages.stage_version(checked, made)
+            else:
+                self._live.use_version(checked.policy_set, made)
         except errors.InputError as error:  # a missing permission may be granted later
             self._is_hindered = True
             return versions.make_version_refusal(checked.hash, error)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 from collections.abc import Callable, Iterable
 
+import msgspec
 from prometheus_client import core
 
 from policysched.kube import config_maps
@@ -69,6 +70,7 @@ def make_policies_page(state: states.PolicyState) -> http_server.HttpPage:
             for result in (states.OfferOutcome.LOADED, states.OfferOutcome.REFUSED)
         },
         "refused": refused,
+        "rollout": None if state.rollout is None else msgspec.to_builtins(state.rollout),
         "warnings": list(current.warnings),
         "texts": [{"name": text.name, "text": text.text} for text in current.texts],
     }
@@ -120,6 +122,14 @@ class PolicyEventRecorder:
                 what = f"version {told.hash}" if told.hash else "the current content"
                 note = f"{what} is refused, {current} stays in use: {told.summary}"
                 return "Warning", "PoliciesRefused", note
+            case states.OfferOutcome.STAGED:
+                rollout = self._state.rollout
+                stage = "" if rollout is None else rollout.describe_stage()
+                reason = "RolloutStagePassed" if rollout and rollout.stage else "RolloutStarted"
+                return "Normal", reason, f"version {told.hash}: {stage}; {current} is in force"
+            case states.OfferOutcome.ROLLED_BACK:
+                note = f"version {told.hash} is rolled back to {current}: {told.summary}"
+                return "Warning", "PoliciesRolledBack", note
 
 
 def _format_first_warning(warnings: tuple[str, ...]) -> str:

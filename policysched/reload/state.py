@@ -12,6 +12,7 @@ from typing import TypeAlias
 
 from policysched.lang import source
 from policysched.reload import versions
+from policysched.rollout import progress
 
 _log = logging.getLogger(__name__)
 
@@ -20,12 +21,16 @@ class OfferOutcome(enum.Enum):
     """The outcome of an offer.
 
     KEPT: the offer is the version in use again, after a refused offer or a freeze.
+    STAGED: the version begins a rollout, or enters its next stage.
+    ROLLED_BACK: the version was rolled back in a rollout.
     """
 
     LOADED = "loaded"
     REFUSED = "refused"
     FROZEN = "frozen"
     KEPT = "kept"
+    STAGED = "staged"
+    ROLLED_BACK = "rolledBack"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -81,6 +86,7 @@ class PolicyState:
         refused: the refusal of the newest version, or None if it was not refused.
         refused_at: time of the refusal.
         is_frozen: whether other versions are held back.
+        rollout: the newest rollout of this process, or None; its end does not remove it.
         reloads: number of loaded and of refused versions since the start.
         listeners: called with every offer that changed this state.
     """
@@ -92,6 +98,7 @@ class PolicyState:
         self.refused: versions.VersionRefusal | None = None
         self.refused_at: datetime.datetime | None = None
         self.is_frozen = is_frozen
+        self.rollout: progress.RolloutState | None = None
         self.reloads: collections.Counter[OfferOutcome] = collections.Counter()
         self.listeners: list[Listener] = []
 
@@ -108,6 +115,30 @@ class PolicyState:
         self.reloads[OfferOutcome.REFUSED] += 1
         self._notify_listeners(
             ReloadEvent(OfferOutcome.REFUSED, refusal.hash, refusal.details, refusal.summary)
+        )
+
+    @property
+    def is_rolled_back(self) -> bool:
+        """Whether the newest version was rolled back in a rollout."""
+        return (
+            self.refused is not None
+            and self.rollout is not None
+            and self.refused.hash == self.rollout.new_hash
+        )
+
+    def record_staged_version(self, version_hash: str) -> None:
+        """Record that a version begins a rollout, or enters its next stage."""
+        self.refused = self.refused_at = None
+        self._notify_listeners(ReloadEvent(OfferOutcome.STAGED, version_hash))
+
+    def record_rolled_back_version(
+        self, refusal: versions.VersionRefusal, now: datetime.datetime
+    ) -> None:
+        """Record that a version was rolled back."""
+        self.refused, self.refused_at = refusal, now
+        self.reloads[OfferOutcome.ROLLED_BACK] += 1
+        self._notify_listeners(
+            ReloadEvent(OfferOutcome.ROLLED_BACK, refusal.hash, refusal.details, refusal.summary)
         )
 
     def record_frozen_offer(self, version_hash: str) -> None:

@@ -23,10 +23,14 @@ FREEZE = "policysched.io/freeze"
 """Set by operators to keep the version in use; see `are_reloads_frozen`."""
 ROLLBACK = "policysched.io/rollback"
 """Hash, with or without params, of the version that is loaded even while reloads are frozen."""
+ROLLOUT_REQUEST = "policysched.io/rollout-request"
+"""Request of an operator about the running rollout: `pause`, `promote` or `abort`, and the hash."""
 HASH = "policysched.io/hash"
 """Hash of the version in use."""
 STATUS = "policysched.io/status"
-"""Outcome of the newest version: `ok`, `refused` or `frozen`."""
+"""Outcome of the newest version: `ok`, `rollout`, `rolledBack`, `refused` or `frozen`."""
+ROLLOUT = "policysched.io/rollout"
+"""Hash and stage of the version in a rollout."""
 ERRORS = "policysched.io/errors"
 """Errors that caused the refusal of the newest version, truncated to MAX_ERRORS_BYTES."""
 WARNINGS = "policysched.io/warnings"
@@ -50,14 +54,29 @@ class WatchedConfigMap(Protocol):
 
 def make_status_annotations(state: states.PolicyState) -> dict[str, str | None]:
     """Return the annotations for a state; None removes an annotation."""
-    refused = state.refused
-    status = "frozen" if state.is_frozen else "refused" if refused else "ok"
-    return {
+    refused, rollout = state.refused, state.rollout
+    is_running = rollout is not None and rollout.is_running
+    stage = rollout.describe_stage() if rollout is not None and is_running else ""
+    annotations: dict[str, str | None] = {
         HASH: state.current.hash,
-        STATUS: status,
+        STATUS: _choose_status(state),
+        ROLLOUT: f"{rollout.new_hash}: {stage}" if rollout is not None and stage else None,
         ERRORS: truncate_with_ellipsis(refused.details) if refused else None,
         WARNINGS: truncate_with_ellipsis("\n".join(state.current.warnings)) or None,
     }
+    if not is_running:
+        annotations[ROLLOUT_REQUEST] = None  # it was about an earlier rollout
+    return annotations
+
+
+def _choose_status(state: states.PolicyState) -> str:
+    if state.is_frozen:
+        return "frozen"
+    if state.rollout is not None and state.rollout.is_running:
+        return "rollout"
+    if state.refused is None:
+        return "ok"
+    return "rolledBack" if state.is_rolled_back else "refused"
 
 
 def truncate_with_ellipsis(text: str) -> str:

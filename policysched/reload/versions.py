@@ -14,11 +14,15 @@ from policysched.lang import source
 from policysched.lang.checked import content_hash
 from policysched.lang.diagnostics import diagnostics
 from policysched.profiles import policies
+from policysched.rollout import settings
 
 if TYPE_CHECKING:
     from policysched.compiler import compiler
 
 _log = logging.getLogger(__name__)
+
+VERSION_ANNOTATION = "policysched.io/version"
+"""Annotation of pods: hash of the version of the policies that chose the node."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -32,6 +36,8 @@ class OfferedVersion:
         demanded: hash of the version to which an operator rolled back, with or without params,
             or "".
         in_use: hash of the version that was last in use, or "" if the source does not record it.
+        rollout_text: the settings of rollouts in YAML; None to use those of the configuration.
+        rollout_request: what an operator requests of the running rollout, or "".
     """
 
     texts: tuple[source.SourceText, ...] = ()
@@ -39,6 +45,8 @@ class OfferedVersion:
     is_frozen: bool = False
     demanded: str = ""
     in_use: str = ""
+    rollout_text: str | None = None
+    rollout_request: str = ""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -66,16 +74,23 @@ class CheckedVersion:
         texts: the policy texts.
         policy_set: the checked policies.
         compiled: the compiled rules, or None without policies.
+        rollout: the stages that the version passes before it is in force.
     """
 
     texts: tuple[source.SourceText, ...]
     policy_set: policies.PolicySet
     compiled: compiler.CompiledProgram | None
+    rollout: settings.RolloutSettings = dataclasses.field(default_factory=settings.RolloutSettings)
 
     @property
     def hash(self) -> str:
         """The hash of the texts and params, as in every decision; "" without policies."""
         return self.policy_set.content_hash
+
+    @property
+    def binding_annotations(self) -> dict[str, str]:
+        """The annotations of pods that the version binds: its hash if it declares stages."""
+        return {VERSION_ANNOTATION: self.hash} if self.rollout.stages else {}
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -95,11 +110,15 @@ class VersionChecker:
         configuration: config.Config,
         scheduler_name: str | None,
         clock: clocks.Clock | None = None,
+        *,
+        has_rollouts: bool = True,
     ) -> None:
         """Use params and plugins as configured; see `policies.make_policy_set_from_texts`.
 
-        A rule that has expired, by the wall clock of `clock`, causes a warning.
+        A rule that has expired, by the wall clock of `clock`, causes a warning. Without
+        `has_rollouts`, versions that declare stages are refused.
         """
+        self._has_rollouts = has_rollouts
         self._clock = clock or clocks.SystemClock()
         self._configuration = configuration
         self._scheduler_name = scheduler_name
@@ -156,13 +175,46 @@ class VersionChecker:
                 self._clock.now(),
                 lint_gate.choose_lint_error_handler(mode),
             )
-            return CheckedVersion(offer.texts, made, policies.compile_policy_set(made))
+            plan = self.read_rollout(offer)
+            return CheckedVersion(offer.texts, made, policies.compile_policy_set(made), plan)
         except errors.InputError as error:
             return make_version_refusal(self.compute_hash(offer.texts), error)
         except Exception as error:  # noqa: BLE001 - logged, see below
             # A compiler bug must not end the process, which uses another version.
             _log.exception("a version of the policies could not be compiled")
             return make_version_refusal(self.compute_hash(offer.texts), error)
+
+    def check_rollout(self, offer: OfferedVersion) -> VersionRefusal | None:
+        """Return the refusal of a version whose settings of rollouts have errors, or None."""
+        try:
+            self.read_rollout(offer)
+        except errors.InputError as error:
+            return make_version_refusal(self.compute_hash(offer.texts), error)
+        return None
+
+    def read_rollout(self, offer: OfferedVersion) -> settings.RolloutSettings:
+        """Return the settings of rollouts.
+
+        Raises:
+            ConfigurationError: the text of the source has errors.
+        """
+        if not self._has_rollouts:
+            return self._refuse_rollout(offer)
+        if offer.rollout_text is None:
+            return self._configuration.policies.rollout
+        from policysched.config import config_reading  # noqa: PLC0415 - jsonschema takes 30 ms
+
+        return config_reading.parse_rollout(offer.rollout_text, self._configuration)
+
+    def _refuse_rollout(self, offer: OfferedVersion) -> settings.RolloutSettings:
+        """Return settings without stages, or refuse stages."""
+        if offer.rollout_text is None and not self._configuration.policies.rollout.stages:
+            return settings.RolloutSettings()
+        raise errors.ConfigurationError(
+            "policies.rollout",
+            "cluster policies have no rollouts, so a new version is in force at once",
+            help="remove `rollout` from the configuration, and rollout.yaml from the ConfigMap",
+        )
 
 
 def make_version_refusal(version_hash: str, error: Exception) -> VersionRefusal:

@@ -68,6 +68,7 @@ class SchedulingDecision(msgspec.Struct, gc=False):
         skipped_rules: the rules (`POLICY/RULE`) that dropped out, because no node had a valid
             sample of a metric.
         extenders: the HTTP extenders that were asked.
+        rollout_stage: hash of the new version in the running rollout, and its stage; or "".
     """
 
     pod: str
@@ -95,6 +96,7 @@ class SchedulingDecision(msgspec.Struct, gc=False):
     evidence: tuple[str, ...] = ()
     skipped_rules: tuple[str, ...] = ()
     extenders: tuple[extender_answers.AskedExtender, ...] = ()
+    rollout_stage: str = ""
 
 
 Listener: TypeAlias = Callable[

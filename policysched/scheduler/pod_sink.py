@@ -6,7 +6,7 @@ deleted, or bound by another scheduler, while it waits or is assumed here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 
 from policysched.cluster import cache as caches
 from policysched.cluster.objects import objects, storage_objects
@@ -47,6 +47,10 @@ class PodSink:
     def current(self, uid: str) -> pod_shape.PodInfo | None:
         """Return the newest version of a pod from the watch; None if it is gone or terminated."""
         return self._known.get(uid)
+
+    def __iter__(self) -> Iterator[pod_shape.PodInfo]:
+        """Iterate over the newest versions of all pods that are not gone or terminated."""
+        return iter(self._known.values())
 
     # --- updates from the watch -------------------------------------------------------------------
 

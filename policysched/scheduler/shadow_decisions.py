@@ -45,6 +45,8 @@ class ShadowPlacementChange:
     verdict: shadow.Verdict
 
 
+VerdictListener: TypeAlias = Callable[[decisions.SchedulingDecision, shadow.Verdict], None]
+
 Changes: TypeAlias = deque[ShadowPlacementChange]
 
 
@@ -82,6 +84,7 @@ class ShadowDecisions:
 
     Attributes:
         tallies: counts, keyed by (schedulerName, shadow policy).
+        verdict_listeners: called with each real decision and the verdict about it.
     """
 
     def __init__(
@@ -96,6 +99,7 @@ class ShadowDecisions:
         `pods` looks up the pods of decisions; `is_busy` returns whether other pods wait.
         """
         self.tallies: dict[tuple[str, str], ShadowPolicyTally] = {}
+        self.verdict_listeners: list[VerdictListener] = []
         self._pods = pods
         self._clock = clock
         self._is_busy = is_busy
@@ -146,6 +150,8 @@ class ShadowDecisions:
             if is_busy:
                 self._saved_seconds -= seconds
             _count_verdict(tally, decision, verdict)
+            for listener in self.verdict_listeners:
+                listener(decision, verdict)
 
     def _has_time_budget(self) -> bool:
         now_seconds = self._clock.monotonic_seconds()

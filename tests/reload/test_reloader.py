@@ -100,7 +100,7 @@ class Scene:
             self.recipe,
             self.state,
             self.live,
-            reloader.make_profiles_factory(self.handle),
+            reloader.make_profiles_factory(lambda _: self.handle),
             self.world.clock,
             known=known,
         )

@@ -69,6 +69,7 @@ def test_the_page_has_the_texts_and_the_errors() -> None:
     said = page_forms.read("policies", reporting.make_policies_page(state).body)
     assert said == {
         "origin": "here",
+        "rollout": None,
         "hash": "900d",
         "loadedAt": "2026-01-05T12:00:00+00:00",
         "frozen": False,

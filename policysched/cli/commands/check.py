@@ -65,7 +65,9 @@ def run(args: argparse.Namespace) -> int:
     if not paths:
         return check_config.check_configuration_alone(args, configuration)
     with progress.show_reading_progress("reading policies", paths):
-        texts = policy_texts.read_policy_texts(paths)
+        files = policy_texts.read_policy_files(paths)
+    texts = [text for file in files for text in file.texts]
+    check_config.check_manifest_rollouts(files, configuration)
     params = offline_options.parse_param_values(args.params or ())
     if configuration is not None:
         params = check_config.get_configured_params(configuration) | params

@@ -62,7 +62,10 @@ def _format_provenance(decision: Decision) -> str:
     if not decision["policyHash"]:
         return f"profile {decision['profile']}, without policies"
     named = output.join_names_briefly(decision["policies"])
-    return f"profile {decision['profile']}: {named} ({decision['policyHash'][:_HASH_LENGTH]})"
+    rollout = f", rollout of {decision['rolloutStage']}" if decision.get("rolloutStage") else ""
+    return (
+        f"profile {decision['profile']}: {named} ({decision['policyHash'][:_HASH_LENGTH]}){rollout}"
+    )
 
 
 def _format_decision_times(decision: Decision) -> str:

@@ -10,7 +10,10 @@ from policysched import errors
 from policysched.cli.render import output
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from policysched.config import config
+    from policysched.inputs import policy_sources
     from policysched.lang.checking import checker
 
 
@@ -26,6 +29,26 @@ def read_checked_configuration(path: str) -> config.Config:
     for warning in extender_faults.find_extender_warnings(configuration.extenders):
         output.write_report(f"{path}: warning: {warning}", sys.stderr)
     return configuration
+
+
+def check_manifest_rollouts(
+    files: Iterable[policy_sources.PolicySourceFile], configuration: config.Config | None
+) -> None:
+    """Check the key `rollout.yaml` of ConfigMaps with policies.
+
+    Raises:
+        ConfigurationError: such a text has faults; all faults of the first one are reported.
+    """
+    in_manifests = [file for file in files if any(text.origin for text in file.texts)]
+    if not in_manifests:
+        return
+    from policysched.config import config_reading  # noqa: PLC0415 - few policies are in manifests
+    from policysched.inputs import manifests  # noqa: PLC0415 - as above
+
+    key = config_reading.ROLLOUT_KEY
+    for file in in_manifests:
+        for text in manifests.read_manifest_key(file.content, file.name, key):
+            config_reading.parse_rollout(text, configuration, f"{file.name}/{key}")
 
 
 def get_configured_params(configuration: config.Config) -> dict[str, str]:

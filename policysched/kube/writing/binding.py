@@ -35,10 +35,11 @@ class _BindingTarget(msgspec.Struct, frozen=True):
     kind: str = "Node"
 
 
-class _BindingMeta(msgspec.Struct, frozen=True):
+class _BindingMeta(msgspec.Struct, frozen=True, omit_defaults=True):
     name: str
     namespace: str
     uid: str
+    annotations: dict[str, str] = {}
 
 
 class _Binding(msgspec.Struct, frozen=True, rename="camel"):
@@ -60,14 +61,16 @@ class _UnknownBindOutcome(enum.Enum):
 class ApiBinder:
     """Binds pods through the API server; any number of calls may be in flight."""
 
-    def __init__(self, api: client.ApiClient) -> None:
+    def __init__(self, api: client.ApiClient, annotations: dict[str, str] | None = None) -> None:
+        """Add `annotations` to each pod that is bound; the API server writes both at once."""
         self._api = api
+        self._annotations = annotations or {}
 
     async def bind(self, pod: pod_shape.PodInfo, node_name: str) -> handles.BindError | None:
         """Bind `pod`; return None only if it is certainly bound to `node_name`."""
         metadata = pod.pod.metadata
         path = paths.format_pod_binding_path(metadata.namespace, metadata.name)
-        target = _BindingMeta(metadata.name, metadata.namespace, metadata.uid)
+        target = _BindingMeta(metadata.name, metadata.namespace, metadata.uid, self._annotations)
         body = _encoder.encode(_Binding(target, _BindingTarget(node_name)))
         failures = 0
         may_be_bound = False

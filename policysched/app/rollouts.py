@@ -1,0 +1,59 @@
+"""Put new versions of the policies in force in stages in `run`."""
+
+from __future__ import annotations
+
+from policysched.app import context
+from policysched.kube import config_maps
+from policysched.profiles import policies
+from policysched.reload import reloader
+from policysched.reload.rollouts import controller, measuring, query_values, records, reporting
+from policysched.scheduler import scheduler as schedulers
+
+
+def add_rollouts(
+    joined: context.ProcessComponents, reloads: reloader.Reloader[policies.Profiles]
+) -> controller.RolloutController:
+    """Let new versions that `reloads` loads pass the stages that they declare."""
+    stored = records.RolloutRecords(
+        config_maps.ConfigMapClient(joined.api), joined.config.policies.history_config_map
+    )
+    measured = measuring.StageMeasurements(joined.scheduler, joined.clock)
+    parts = controller.RolloutParts(
+        joined.profiles,
+        joined.policies,
+        stored,
+        measured,
+        query_values.GuardQueryClient(joined.config.prometheus),
+        lambda: joined.elector.is_leading,
+    )
+    rollouts = controller.RolloutController(parts, joined.clock, joined.rng)
+    reloads.stages = rollouts
+    joined.background.append(rollouts.run())
+    joined.metrics_exporter.add_collector(
+        lambda: reporting.collect_rollout_metrics(joined.policies, rollouts, measured)
+    )
+    return rollouts
+
+
+class TermWithRollouts:
+    """A term of a leader: continue the running rollout, then schedule (`runner.LeaderTask`)."""
+
+    def __init__(
+        self, rollouts: controller.RolloutController, scheduler: schedulers.Scheduler
+    ) -> None:
+        """Let `rollouts` begin each term of `scheduler`."""
+        self._rollouts = rollouts
+        self._scheduler = scheduler
+        self._is_stopping = False
+
+    async def run(self) -> None:
+        """Schedule until `stop` is called; can be called again after that."""
+        self._is_stopping = False
+        await self._rollouts.begin_term()
+        if not self._is_stopping:
+            await self._scheduler.run()
+
+    async def stop(self, grace_seconds: float = 5.0) -> bool:
+        """End `run`; return whether all work in progress has ended."""
+        self._is_stopping = True
+        return await self._scheduler.stop(grace_seconds)

@@ -1,0 +1,1 @@
+"""Staged versions in a running scheduler: stored state, measurements, control and reports."""

@@ -1,0 +1,154 @@
+"""Measure both versions of a rollout in its present stage, from the decisions of the scheduler."""
+
+from __future__ import annotations
+
+import heapq
+from typing import TYPE_CHECKING
+
+from policysched import clock as clocks
+from policysched.cluster.pods import pod_shape
+from policysched.framework import runtime, shadow
+from policysched.profiles import policies
+from policysched.reload import versions
+from policysched.rollout import guard_queries, progress, tally
+from policysched.scheduler import counters, decisions, shadow_decisions
+from policysched.scheduler import scheduler as schedulers
+
+if TYPE_CHECKING:
+    from policysched.cluster import snapshot
+
+_REJECTIONS = frozenset({shadow.Outcome.NEWLY_UNSCHEDULABLE, shadow.Outcome.STILL_UNSCHEDULABLE})
+
+
+class StageMeasurements:
+    """Counts the decisions of both versions since the beginning of a stage.
+
+    Attributes:
+        new, old: the pods of the new version and of the version in force.
+    """
+
+    def __init__(self, scheduler: schedulers.Scheduler, clock: clocks.Clock) -> None:
+        """Follow the decisions of a scheduler; nothing is counted before `begin_stage`."""
+        self.new, self.old = tally.VersionTally(), tally.VersionTally()
+        self._scheduler = scheduler
+        self._clock = clock
+        self._hashes = ("", "")
+        self._is_counting = False
+        self._began_seconds = 0.0
+        self._candidates: shadow_decisions.Candidates = {}
+        self._stage = ""
+        scheduler.decisions.listeners.append(self._name_stage)
+        shadows = shadow_decisions.ShadowDecisions(
+            lambda: self._candidates, scheduler.events.pods, clock, scheduler.queue.has_ready_pod
+        )
+        shadows.verdict_listeners.append(self._count_verdict)
+        scheduler.decisions.listeners.append(shadows.repeat_with_candidates)
+        scheduler.decisions.end_listeners.append(self._count_decision)
+
+    def begin_stage(
+        self, state: progress.RolloutState, shadowed: policies.Profiles | None = None
+    ) -> None:
+        """Count from now on; in a shadow stage, repeat decisions with the profiles `shadowed`."""
+        new_hash = state.new_hash
+        self._stage = f"{new_hash}: {state.describe_stage()}"
+        self.new, self.old = tally.VersionTally(), tally.VersionTally()
+        self._hashes = (new_hash, state.old_hash)
+        self._is_counting = True
+        self._began_seconds = self._clock.monotonic_seconds()
+        self._candidates = {} if shadowed is None else _make_candidates(new_hash, shadowed)
+
+    def end(self) -> None:
+        """Count nothing more."""
+        self._is_counting = False
+        self._candidates = {}
+
+    def _name_stage(
+        self,
+        decision: decisions.SchedulingDecision,
+        _result: runtime.ScheduleResult,
+        _snap: snapshot.Snapshot,
+    ) -> None:
+        """Add the rollout to a decision, whichever version made it."""
+        if self._is_counting:
+            decision.rollout_stage = self._stage
+
+    def _count_decision(self, decision: decisions.SchedulingDecision) -> None:
+        """Count an attempt that has ended and began in this stage."""
+        if not self._is_counting or decision.started_seconds < self._began_seconds:
+            return
+        _, old_hash = self._hashes
+        if decision.policy_hash not in self._hashes:
+            return
+        result, ended_seconds = decision.result, decision.ended_seconds
+        judged = _make_judged_pod(
+            decision,
+            is_unschedulable=result is counters.AttemptResult.UNSCHEDULABLE,
+            is_bound=result is counters.AttemptResult.SCHEDULED,
+        )
+        seconds = (ended_seconds or decision.started_seconds) - decision.started_seconds
+        pods = self.old if decision.policy_hash == old_hash else self.new
+        pods.record_attempt(decision.uid, judged, seconds, len(decision.victims))
+
+    def _count_verdict(
+        self, decision: decisions.SchedulingDecision, verdict: shadow.Verdict
+    ) -> None:
+        """Count what the new version would have decided in a shadow stage."""
+        if self._is_counting and verdict.outcome is not shadow.Outcome.FAILED:
+            rejected = verdict.outcome in _REJECTIONS
+            judged = _make_judged_pod(decision, is_unschedulable=rejected, is_bound=False)
+            self.new.record_attempt(decision.uid, judged, 0.0, 0)
+
+    def list_bound_pods(self, version_hash: str) -> list[tally.JudgedPod]:
+        """Return the newest bound pods of a version, at most `guard_queries.MOST_PODS`."""
+        bound = (
+            info.pod.metadata
+            for info in self._scheduler.events.pods
+            if info.pod.spec.node_name
+            and info.pod.metadata.annotations.get(versions.VERSION_ANNOTATION) == version_hash
+        )
+        newest = heapq.nlargest(
+            guard_queries.MOST_PODS, bound, key=lambda meta: meta.creation_timestamp or ""
+        )
+        return [
+            tally.JudgedPod(meta.namespace, meta.name, is_unschedulable=False, is_bound=True)
+            for meta in newest
+        ]
+
+    def compute_missing_metrics_share(self, new: policies.Profiles) -> float | None:
+        """Return the share of the samples of a version that are missing or too old.
+
+        None if the version reads no metrics, or there are no nodes.
+        """
+        snap = self._scheduler.cache.snapshot()
+        alive = _view_alive_nodes(snap)
+        shares = [
+            1.0 - float(reader.read(alive).is_ok.mean())
+            for reader in new.metric_readers
+            if len(alive)
+        ]
+        return sum(shares) / len(shares) if shares else None
+
+
+def _view_alive_nodes(snap: snapshot.Snapshot) -> snapshot.NodeView:
+    return snap.view_rows(snap.is_alive.nonzero()[0])
+
+
+def _make_judged_pod(
+    decision: decisions.SchedulingDecision, *, is_unschedulable: bool, is_bound: bool
+) -> tally.JudgedPod:
+    namespace, _, name = decision.pod.partition("/")
+    return tally.JudgedPod(namespace, name, is_unschedulable=is_unschedulable, is_bound=is_bound)
+
+
+def _make_candidates(version_hash: str, made: policies.Profiles) -> shadow_decisions.Candidates:
+    """Return a candidate for each profile, which decides about all pods of the profile."""
+
+    def concerns(_shape: pod_shape.PodShape, _namespaces: object) -> bool:
+        return True
+
+    return {
+        name: (
+            shadow.Candidate(f"version {version_hash}", runtime.Framework(each, None), concerns),
+        )
+        for name, each in made.by_name.items()
+    }

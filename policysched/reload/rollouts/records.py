@@ -1,0 +1,75 @@
+"""Keep the state of the newest rollout in the ConfigMap of earlier versions, under one key."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import msgspec
+
+from policysched.cluster.objects import wire
+from policysched.kube import config_maps
+from policysched.reload import config_map_store, history
+from policysched.rollout import progress
+
+KEY = "rollout.json"
+_LABELS = {"app.kubernetes.io/managed-by": "policysched"}
+
+_decoder = msgspec.json.Decoder(progress.RolloutState)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class StoredRollout:
+    """What the ConfigMap of earlier versions contains.
+
+    Attributes:
+        state: the newest rollout; None if there was none, or if it cannot be decoded.
+        formerly_in_force: hashes of the versions that were in force.
+    """
+
+    state: progress.RolloutState | None
+    formerly_in_force: frozenset[str]
+
+
+def decode_stored_rollout(config_map: config_maps.ConfigMap | None) -> StoredRollout:
+    """Return the content of the ConfigMap; None for a ConfigMap that does not exist."""
+    if config_map is None:
+        return StoredRollout(None, frozenset())
+    keys = map(history.VersionKey.parse_version_key, config_map.binary_data)
+    hashes = frozenset(key.hash for key in keys if key is not None)
+    try:
+        state = _decoder.decode(config_map.binary_data.get(KEY, b""))
+    except wire.UNREADABLE:
+        return StoredRollout(None, hashes)
+    return StoredRollout(state, hashes)
+
+
+class RolloutRecords:
+    """Reads and writes the ConfigMap."""
+
+    def __init__(self, store: config_map_store.ConfigMapStore, name: str) -> None:
+        """Use the ConfigMap `name`, given as `NAMESPACE/NAME`."""
+        self._store = store
+        self._namespace, _, self._name = name.partition("/")
+
+    async def read(self) -> StoredRollout:
+        """Return the content of the ConfigMap.
+
+        Raises:
+            KubeError: it could not be read.
+        """
+        found = await self._store.read_config_map(self._namespace, self._name)
+        return decode_stored_rollout(found)
+
+    async def write(self, state: progress.RolloutState) -> None:
+        """Replace the stored state.
+
+        Raises:
+            FencedWriteError: this process may no longer lead.
+            KubeError: it was not written, or the outcome is unknown.
+        """
+        value = {KEY: msgspec.json.encode(state)}
+        present = await self._store.read_config_map(self._namespace, self._name)
+        if present is None:
+            await self._store.create_config_map(self._namespace, self._name, value, _LABELS)
+        else:
+            await self._store.change_config_map(present, binary_data=value)

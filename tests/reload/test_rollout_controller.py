@@ -1,0 +1,289 @@
+"""Versions that pass stages: who decides, what is stored, and what failures and leaders change."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import random
+from typing import TYPE_CHECKING
+
+from policysched.config import config
+from policysched.kube import errors
+from policysched.reload import state as states
+from policysched.reload.rollouts import controller, measuring, query_values, records
+from policysched.rollout import progress, settings
+from tests import builders
+from tests.kube.asynchronous import asynchronous
+from tests.reload import memory_store
+from tests.reload import test_reloader as reloads
+
+if TYPE_CHECKING:
+    from policysched.reload import versions
+
+HISTORY = "ns/history"
+PLAN = settings.RolloutSettings(
+    stages=(settings.Stage(shadow=True), settings.Stage(percent=100)),
+    guards=(settings.Guard("pending", measure="unschedulable", most=0.4),),
+    min_pods=2,
+)
+NOWHERE = "policy north { for pods\n  nodeAffinity required side In (north) }\n"
+
+
+class Scene(reloads.Scene):
+    """A scheduler whose versions pass the stages of PLAN."""
+
+    def __init__(self, store: memory_store.MemoryStore | None = None) -> None:
+        super().__init__(configuration=config.Config(policies=config.PoliciesConfig(rollout=PLAN)))
+        self.state.current = dataclasses.replace(
+            self.state.current, texts=reloads.offer(reloads.EAST).texts
+        )
+        self.store = store or memory_store.MemoryStore()
+        self.is_leading = True
+        self.records = records.RolloutRecords(self.store, HISTORY)
+        parts = controller.RolloutParts(
+            self.live,
+            self.state,
+            self.records,
+            measuring.StageMeasurements(self.world.scheduler, self.world.clock),
+            query_values.GuardQueryClient({}),
+            lambda: self.is_leading,
+        )
+        self.rollouts = controller.RolloutController(parts, self.world.clock, random.Random(1))
+        self.reloads.stages = self.rollouts
+        self._pods = 0
+
+    async def place_pods(self, count: int = 2) -> set[str | None]:
+        """Return the nodes of new pods."""
+        names = [f"pod-{self._pods + number}" for number in range(count)]
+        self._pods += count
+        for name in names:
+            self.world.add_pod(builders.make_pod(name).scheduler_name("policysched"))
+        await self.world.settle()
+        bound = dict(self.binder.bound)
+        return {bound.get(name) for name in names}
+
+    async def tick(self) -> None:
+        """Let the controller look once, as it does each second."""
+        self.world.clock.advance(1)
+        await self.rollouts._tick()
+
+    async def enter_share_stage(self, text: str = reloads.WEST) -> None:
+        """Offer a version and let it pass the shadow stage."""
+        assert await self.take(reloads.offer(text)) == ["staged"]
+        await self.place_pods()
+        await self.tick()
+        assert self.rollout.stage == 1
+
+    @property
+    def rollout(self) -> progress.RolloutState:
+        """The rollout of this process."""
+        assert self.state.rollout is not None
+        return self.state.rollout
+
+    async def read_stored(self) -> progress.RolloutState:
+        """Return the stored state."""
+        found = (await self.records.read()).state
+        assert found is not None
+        return found
+
+
+@asynchronous
+async def test_a_version_passes_its_stages() -> None:
+    """In the shadow stage the version in force decides, in the next one the new one."""
+    scene = Scene()
+    async with scene.running():
+        await scene.rollouts.begin_term()
+        assert await scene.take(reloads.offer(reloads.WEST)) == ["staged"]
+        assert await scene.place_pods() == {"east"}
+        await scene.tick()
+        assert (await scene.read_stored()).stage == 1
+        assert await scene.place_pods() == {"west"}
+        await scene.tick()
+        assert scene.told[-1].outcome is states.OfferOutcome.LOADED
+        assert scene.state.current.hash == scene.rollout.new_hash
+        assert (await scene.read_stored()).status is progress.RolloutStatus.PROMOTED
+        assert scene.live.staged is None
+        assert scene.rollouts.outcomes == {"promoted": 1}
+
+
+@asynchronous
+async def test_a_version_is_rolled_back_and_waiting_pods_are_retried() -> None:
+    """The former version decides about all pods at once; the state says why."""
+    scene = Scene()
+    async with scene.running():
+        await scene.rollouts.begin_term()
+        assert await scene.take(reloads.offer(NOWHERE)) == ["staged"]
+        assert await scene.place_pods() == {"east"}
+        await scene.tick()
+        assert scene.rollout.status is progress.RolloutStatus.ROLLED_BACK
+        assert "shadow" in scene.rollout.reason
+        assert "pending: 1 > 0.4" in scene.rollout.reason
+        assert scene.state.is_rolled_back
+        assert await scene.take(reloads.offer(NOWHERE)) == []  # it is not tried again
+        assert await scene.place_pods() == {"east"}
+
+
+@asynchronous
+async def test_pods_of_a_share_that_is_rolled_back_are_retried() -> None:
+    """A pod that the new version left Pending is placed by the former one."""
+    scene = Scene()
+    async with scene.running():
+        await scene.rollouts.begin_term()
+        await scene.enter_share_stage()
+        scene.world.nodes.delete(builders.make_node("west").build())
+        assert await scene.place_pods() == {None}
+        await scene.tick()
+        assert scene.rollout.status is progress.RolloutStatus.ROLLED_BACK
+        scene.world.clock.advance(20)
+        await scene.world.settle()
+        assert dict(scene.binder.bound)["pod-2"] == "east"
+
+
+@asynchronous
+async def test_a_stage_is_entered_only_if_it_is_stored() -> None:
+    """After a failed write, the same stage goes on, and the step is taken again."""
+    scene = Scene()
+    async with scene.running():
+        await scene.rollouts.begin_term()
+        assert await scene.take(reloads.offer(reloads.WEST)) == ["staged"]
+        await scene.tick()
+        await scene.place_pods()
+        scene.store.failures.append(errors.ServerError(500, "InternalError", "no"))
+        with contextlib.suppress(errors.KubeError):
+            await scene.tick()
+        assert scene.rollout.stage == 0
+        assert await scene.place_pods() == {"east"}
+        await scene.tick()
+        assert scene.rollout.stage == 1
+
+
+@asynchronous
+async def test_a_rollback_does_not_wait_for_its_write() -> None:
+    """The write is repeated until it succeeds."""
+    scene = Scene()
+    async with scene.running():
+        await scene.rollouts.begin_term()
+        assert await scene.take(reloads.offer(NOWHERE)) == ["staged"]
+        await scene.tick()
+        await scene.place_pods()
+        scene.store.failures.append(errors.ServerError(500, "InternalError", "no"))
+        with contextlib.suppress(errors.KubeError):
+            await scene.tick()
+        assert scene.state.is_rolled_back
+        assert (await scene.read_stored()).is_running
+        await scene.tick()
+        assert (await scene.read_stored()).status is progress.RolloutStatus.ROLLED_BACK
+
+
+@asynchronous
+async def test_the_next_leader_continues_in_the_stored_stage() -> None:
+    """A process that never led begins its term in the share stage."""
+    first = Scene()
+    async with first.running():
+        await first.rollouts.begin_term()
+        await first.enter_share_stage()
+        await first.tick()
+    following = Scene(first.store)
+    following.is_leading = False
+    async with following.running():
+        assert await following.take(reloads.offer(reloads.WEST)) == []
+        assert following.state.rollout is None
+        following.is_leading = True
+        await following.rollouts.begin_term()
+        assert following.rollout.stage == 1
+        assert await following.place_pods() == {"west"}
+        await following.tick()
+        assert following.state.current.hash == following.rollout.new_hash
+
+
+@asynchronous
+async def test_the_next_leader_does_not_try_a_version_that_was_rolled_back() -> None:
+    """Until another version is offered in between."""
+    first = Scene()
+    async with first.running():
+        await first.rollouts.begin_term()
+        assert await first.take(reloads.offer(NOWHERE)) == ["staged"]
+        await first.place_pods()
+        await first.tick()
+        await first.tick()
+    following = Scene(first.store)
+    async with following.running():
+        await following.rollouts.begin_term()
+        assert await following.take(reloads.offer(NOWHERE)) == ["rolledBack"]
+        assert await following.place_pods() == {"east"}
+        assert await following.take(reloads.offer(reloads.EAST)) == ["kept"]
+        assert await following.take(reloads.offer(NOWHERE)) == ["staged"]
+
+
+@asynchronous
+async def test_a_standby_uses_the_version_that_the_leader_uses() -> None:
+    """The annotation of the ConfigMap names it."""
+    scene = Scene()
+    scene.is_leading = False
+    async with scene.running():
+        offered = reloads.offer(reloads.WEST)
+        assert await scene.take(offered) == []
+        in_use = scene.recipe.compute_hash(offered.texts)
+        scene.rollouts.notice_offer(dataclasses.replace(offered, in_use=in_use))
+        assert scene.state.current.hash == in_use
+        assert await scene.place_pods() == {"west"}
+
+
+@asynchronous
+async def test_an_edit_replaces_a_rollout() -> None:
+    """The newest version begins its own; the former version in force ends it."""
+    scene = Scene()
+    async with scene.running():
+        await scene.rollouts.begin_term()
+        await scene.enter_share_stage()
+        other = reloads.offer(reloads.WEST.replace("west {", "other {"))
+        assert await scene.take(other) == ["staged"]
+        assert scene.rollout.stage == 0
+        assert await scene.place_pods() == {"east"}
+        assert await scene.take(reloads.offer(reloads.EAST)) == ["kept"]
+        assert scene.live.staged is None
+        assert not scene.rollout.is_running
+        assert scene.rollouts.outcomes == {"replaced": 2}
+
+
+@asynchronous
+async def test_operators_hold_promote_and_abort() -> None:
+    """A request counts for the version that it names."""
+    scene = Scene()
+    async with scene.running():
+        await scene.rollouts.begin_term()
+        assert await scene.take(reloads.offer(reloads.WEST)) == ["staged"]
+        await _request(scene, "pause")
+        await scene.place_pods()
+        await scene.tick()
+        assert (scene.rollout.stage, scene.rollout.is_paused) == (0, True)
+        await _request(scene, "promote 0123")
+        assert (scene.rollout.stage, scene.rollout.is_paused) == (1, False)
+        await _request(scene, "promote")
+        assert scene.state.current.hash == scene.rollout.new_hash
+        assert await scene.take(reloads.offer(NOWHERE)) == ["staged"]
+        await _request(scene, "abort")
+        assert scene.rollout.reason == "an operator aborted the rollout"
+        assert await scene.place_pods() == {"west"}
+
+
+async def _request(scene: Scene, said: str) -> None:
+    """Let an operator request something about the running rollout, unless `said` has a hash."""
+    about = said if " " in said else f"{said} {scene.rollout.new_hash}"
+    offered: versions.OfferedVersion = reloads.offer(reloads.WEST, rollout_request=about)
+    scene.rollouts.notice_offer(offered)
+    await scene.tick()
+
+
+@asynchronous
+async def test_a_version_that_was_in_force_before_passes_no_stages() -> None:
+    """It acts at once, as after `policysched rollback`."""
+    scene = Scene()
+    former = scene.recipe.compute_hash(reloads.offer(reloads.WEST).texts)
+    await scene.store.create_config_map(
+        "ns", "history", {f"20260101T000000.000Z-{former}.json.gz": b""}, {}
+    )
+    async with scene.running():
+        await scene.rollouts.begin_term()
+        assert await scene.take(reloads.offer(reloads.WEST)) == ["loaded"]
+        assert await scene.place_pods() == {"west"}
