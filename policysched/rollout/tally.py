@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections import deque
 
 _PODS_KEPT = 10_000
@@ -69,7 +70,7 @@ class VersionTally:
         if not self._seconds:
             return None
         ordered = sorted(self._seconds)
-        return ordered[min(len(ordered) - 1, int(len(ordered) * 0.99))]
+        return ordered[math.ceil(len(ordered) * 0.99) - 1]
 
     def list_bound_pods(self, limit: int) -> list[JudgedPod]:
         """Return the latest bound pods, at most `limit`."""
