@@ -1,4 +1,4 @@
-"""Find selectors of a query that lack a matcher for a label."""
+"""Find the labels that the selectors of a query match."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ import promql_parser
 from policysched.promql import query_tree
 
 
-def find_selector_without_label(query: str, label: str) -> str | None:
-    """Return the name of the first selector without a matcher for `label`; None if all have one.
+def list_selector_labels(query: str) -> list[tuple[str, frozenset[str]]]:
+    """Return the name and the matched labels of each selector, in text order.
 
     The name of a selector without a name is `{…}`.
 
     Raises:
         ValueError: the query is not PromQL; the first line of the message says why.
     """
-    for selector in query_tree.list_selectors(promql_parser.parse(query)):
-        if all(each.name != label for each in selector.matchers.matchers):
-            return selector.name or "{…}"
-    return None
+    return [
+        (selector.name or "{…}", frozenset(each.name for each in selector.matchers.matchers))
+        for selector in query_tree.list_selectors(promql_parser.parse(query))
+    ]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from typing import TypeAlias
 
 from policysched.rollout import tally
 
@@ -15,26 +16,45 @@ NEW_PODS, OLD_PODS = "$new_pods", "$old_pods"
 MOST_PODS = 100
 """Number of pods in a matcher; the latest ones."""
 _VARIABLE = re.compile(r"\$(new_pods|old_pods)\b")
-_MARK = "__policysched_pods__"
+_NEW_MARK, _OLD_MARK = "__policysched_new_pods__", "__policysched_old_pods__"
+"""Labels that take the place of the variables while a query is checked."""
+_PodKey: TypeAlias = tuple[str, str]
+"""Namespace and name of a pod."""
 
 
 def fill_query(
     query: str, new: Iterable[tally.JudgedPod], old: Iterable[tally.JudgedPod]
 ) -> str | None:
     """Return the query for these pods, or None if a version that it reads has none."""
-    matchers = {"new_pods": _make_matchers(new), "old_pods": _make_matchers(old)}
+    new_pods = {(pod.namespace, pod.name) for pod in new}
+    # The new version decided last about a pod of both: it decides about ever more pods.
+    old_pods = {(pod.namespace, pod.name) for pod in old} - new_pods
+    matchers = {
+        "new_pods": _make_matchers(_leave_out_shared_names(new_pods, old_pods)),
+        "old_pods": _make_matchers(_leave_out_shared_names(old_pods, new_pods)),
+    }
     if any(not matchers[found] for found in _VARIABLE.findall(query)):
         return None
     return _VARIABLE.sub(lambda found: matchers[found[1]], query)
 
 
-def _make_matchers(pods: Iterable[tally.JudgedPod]) -> str:
+def _leave_out_shared_names(pods: set[_PodKey], others: set[_PodKey]) -> set[_PodKey]:
+    """Return the pods without those whose name a pod of the other version has in their namespaces.
+
+    A selector matches namespaces and names separately. With replicas of StatefulSets in several
+    namespaces, it would match pods of both versions.
+    """
+    namespaces = {namespace for namespace, _ in pods}
+    names = {name for namespace, name in others if namespace in namespaces}
+    return {pod for pod in pods if pod[1] not in names}
+
+
+def _make_matchers(pods: set[_PodKey]) -> str:
     """Return matchers for the namespaces and names of pods; "" without pods."""
-    listed = list(pods)
-    if not listed:
+    if not pods:
         return ""
-    namespaces = "|".join(sorted({re.escape(pod.namespace) for pod in listed}))
-    names = "|".join(sorted({re.escape(pod.name) for pod in listed}))
+    namespaces = "|".join(sorted({re.escape(namespace) for namespace, _ in pods}))
+    names = "|".join(sorted({re.escape(name) for _, name in pods}))
     return f"namespace=~{_quote(namespaces)},pod=~{_quote(names)}"
 
 
@@ -47,16 +67,17 @@ def find_query_problem(query: str) -> str:
     """Return why a guard cannot use a query, or ""."""
     from policysched.promql import marked_selectors  # noqa: PLC0415 - few guards have a query
 
-    if NEW_PODS not in query:
-        return f"must contain `{NEW_PODS}`; otherwise it does not measure the new version"
-    marked = _VARIABLE.sub(f'{_MARK}="x"', query)
+    marked = _VARIABLE.sub(r'__policysched_\1__="x"', query)
     try:
-        selector = marked_selectors.find_selector_without_label(marked, _MARK)
+        selectors = marked_selectors.list_selector_labels(marked)
     except ValueError as error:
         return f"is not PromQL: {str(error).partition(chr(10))[0]}"
-    if selector is None:
-        return ""
-    return (
-        f"must contain `{NEW_PODS}` or `{OLD_PODS}` in each selector; "
-        f"`{selector}` reads the pods of both versions"
-    )
+    for name, labels in selectors:
+        if labels.isdisjoint((_NEW_MARK, _OLD_MARK)):
+            return (
+                f"must contain `{NEW_PODS}` or `{OLD_PODS}` in each selector; "
+                f"`{name}` reads the pods of both versions"
+            )
+    if not any(_NEW_MARK in labels for _, labels in selectors):
+        return f"must contain `{NEW_PODS}`; otherwise it does not measure the new version"
+    return ""
