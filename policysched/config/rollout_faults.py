@@ -30,7 +30,7 @@ def find_rollout_problems(given: config.Config) -> _Problems:
     for index, guard in enumerate(plan.guards):
         for path, problem in _find_guard_problems(guard, plan.guards[:index], given):
             yield ("guards", index, *path), f"guard `{guard.name}`: {problem}"
-    yield from _find_unused_queries(plan)
+    yield from _find_unmeasurable_guards(plan)
 
 
 def _find_timeout_problems(plan: settings.RolloutSettings) -> _Problems:
@@ -82,8 +82,15 @@ def _find_query_problems(guard: settings.Guard, given: config.Config) -> _Proble
         yield ("source",), f"there is no `prometheus.{source}` in the configuration"
 
 
-def _find_unused_queries(plan: settings.RolloutSettings) -> _Problems:
-    """Yield a problem for queries of a rollout in which the new version binds no pods."""
-    if any(guard.query for guard in plan.guards) and all(each.shadow for each in plan.stages):
-        problem = "guards with a query need a stage without `shadow`, because no pods are bound"
-        yield ("guards",), f"`policies.rollout`: {problem}"
+def _find_unmeasurable_guards(plan: settings.RolloutSettings) -> _Problems:
+    """Yield a problem for each guard that no stage can measure, or that one stage never can."""
+    is_shadow_only = all(each.shadow for each in plan.stages)
+    leaves_no_pods = any(each.takes_all_pods for each in plan.stages)
+    for index, guard in enumerate(plan.guards):
+        if is_shadow_only and guard.measure not in settings.SHADOW_MEASURES:
+            what = guard.measure or "a query"
+            problem = f"{what} needs a stage without `shadow`, because no pods are bound"
+            yield ("guards", index), f"guard `{guard.name}`: {problem}"
+        if leaves_no_pods and guard.most_times_old is not None:
+            problem = "`mostTimesOld` needs pods of the version in force; a stage takes all pods"
+            yield ("guards", index, "mostTimesOld"), f"guard `{guard.name}`: {problem}"

@@ -16,6 +16,10 @@ attemptP99Seconds: 99th percentile of the duration of attempts, bindings include
 evictions: number of victims of preemption, divided by the number of judged pods.
 missingMetrics: share of the samples that the new version reads and that are missing or too old.
 """
+SHADOW_MEASURES: frozenset[Measure | None] = frozenset({"unschedulable", "missingMetrics"})
+"""What guards can measure of a version that binds no pods."""
+
+_ALL_PERCENT = 100.0
 
 
 class Stage(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
@@ -41,6 +45,11 @@ class Stage(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=T
     def duration_seconds(self) -> float:
         """The minimum duration."""
         return durations.parse_duration_seconds(self.duration) or 0.0
+
+    @property
+    def takes_all_pods(self) -> bool:
+        """Whether the new version decides about all pods, and binds them."""
+        return self.percent == _ALL_PERCENT and not (self.namespaces or self.match_labels)
 
     def describe(self) -> str:
         """Return the pods of the stage in a few words."""
