@@ -37,6 +37,7 @@ class RolloutState(msgspec.Struct, frozen=True, rename="camel"):
         reason: why the rollout ended; "" while it runs.
         guards: the latest verdicts, a line each.
         judged_pods: number of pods that the new version decided about in the present stage.
+        min_pods: number of judged pods that the present stage needs.
     """
 
     new_hash: str
@@ -51,6 +52,7 @@ class RolloutState(msgspec.Struct, frozen=True, rename="camel"):
     reason: str = ""
     guards: tuple[str, ...] = ()
     judged_pods: int = 0
+    min_pods: int = 0
 
     @property
     def is_running(self) -> bool:
@@ -73,6 +75,7 @@ def start_rollout(
         now,
         stage_count=len(plan.stages),
         stage_name=plan.stages[0].describe(),
+        min_pods=plan.min_pods_of(0),
     )
 
 
@@ -147,5 +150,6 @@ def _enter_next_stage(
         stage_name=plan.stages[following].describe(),
         stage_started_at=now,
         judged_pods=0,
+        min_pods=plan.min_pods_of(following),
         guards=(),
     )

@@ -60,6 +60,7 @@ def test_a_rollout_begins_with_its_first_stage() -> None:
         stage=0,
         stage_count=3,
         stage_name="shadow",
+        min_pods=5,
     )
     assert state.is_running
     assert state.describe_stage() == "stage 1 of 3 (shadow)"
@@ -69,7 +70,7 @@ def test_stages_are_passed_one_by_one() -> None:
     """Each begins with nothing judged; after the last one the version is in force."""
     state = _advance(_start(), 5, 600, OK)
     assert (state.stage, state.status, state.stage_started_at) == (1, RUNNING, _after(600))
-    assert (state.judged_pods, state.guards) == (0, ())
+    assert (state.judged_pods, state.min_pods, state.guards) == (0, 20, ())
     assert state.describe_stage() == "stage 2 of 3 (10 % of the workloads)"
     state = _advance(state, 20, 2400, OK)
     assert state.describe_stage() == "stage 3 of 3 (namespaces shop; labels tier=web)"
@@ -164,13 +165,13 @@ def test_the_clock_may_be_set_back() -> None:
 
 
 def test_a_state_is_stored_and_read_whole() -> None:
-    """With the names that `rollout status -o json` also has."""
+    """A newer release reads what an older one has stored, so the names stay."""
     state = _advance(_start(1), 7, 60, OK, UNKNOWN)
     encoded = msgspec.json.encode(state)
     assert msgspec.json.decode(encoded, type=progress.RolloutState) == state
     assert msgspec.json.decode(encoded).keys() == {
         *("newHash", "oldHash", "startedAt", "stageStartedAt", "stage", "stageCount", "stageName"),
-        *("status", "isPaused", "reason", "guards", "judgedPods"),
+        *("status", "isPaused", "reason", "guards", "judgedPods", "minPods"),
     }
 
 
