@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import argparse
-import re
 from typing import TYPE_CHECKING
 
 from policysched import errors
+from policysched.cli.options import policy_config_map
 from policysched.cli.render import output
 
 if TYPE_CHECKING:
     from policysched.reload import rollback
 
-_NAME = re.compile(r"[^/]+/[^/]+")
 _EPILOG = """\
 A scheduler that follows the ConfigMap (`run --policy-configmap`) keeps each version that it has
 used in the ConfigMap NAME-history. It loads the restored version like any other edit, even while
@@ -35,29 +34,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
             "current one"
         ),
     )
-    parser.add_argument(
-        "--policy-configmap",
-        metavar="NAMESPACE/NAME",
-        required=True,
-        help="ConfigMap of the policies",
-    )
-    parser.add_argument(
-        "--history",
-        metavar="NAMESPACE/NAME",
-        help=(
-            "ConfigMap of earlier versions (default: NAME-history in the namespace of the policies)"
-        ),
-    )
+    policy_config_map.add_policy_config_map_options(parser)
     parser.add_argument("--list", action="store_true", help="list the versions and change nothing")
     parser.add_argument(
         "--freeze", action="store_true", help="hold back all other versions from now on"
     )
-    parser.add_argument(
-        "--kubeconfig",
-        metavar="FILE",
-        help="default: $KUBECONFIG, the pod's service account, or ~/.kube/config",
-    )
-    parser.add_argument("--context", metavar="NAME", help="context of the kubeconfig")
+    policy_config_map.add_kubeconfig_options(parser)
     output.add_output_option(parser)
 
 
@@ -65,11 +47,7 @@ def run(args: argparse.Namespace) -> int:
     """List the versions, or roll back to one of them."""
     import asyncio  # noqa: PLC0415 - not needed for `--help`
 
-    for option in ("policy_configmap", "history"):
-        name = getattr(args, option)
-        if name is not None and not _NAME.fullmatch(name):
-            written = option.replace("_", "-")
-            raise errors.UsageError(f"--{written} must be NAMESPACE/NAME, not `{name}`")
+    policy_config_map.check_config_map_names(args)
     if args.list and (args.hash or args.freeze):
         raise errors.UsageError("--list changes nothing; remove HASH and --freeze")
     asyncio.run(_list_versions_or_roll_back(args))
@@ -78,20 +56,11 @@ def run(args: argparse.Namespace) -> int:
 
 async def _list_versions_or_roll_back(args: argparse.Namespace) -> None:
     """Connect to the API server, then list the versions or roll back."""
-    import random  # noqa: PLC0415 - not needed for `--help`
+    from policysched.reload import rollback  # noqa: PLC0415 - not needed for `--help`
 
-    from policysched import clock as clocks  # noqa: PLC0415 - as above
-    from policysched.kube import config_maps  # noqa: PLC0415 - as above
-    from policysched.kube.auth import kubeconfig  # noqa: PLC0415 - as above
-    from policysched.kube.http import client  # noqa: PLC0415 - as above
-    from policysched.reload import rollback  # noqa: PLC0415 - as above
-
-    connection = await kubeconfig.load_api_client_config(
-        args.kubeconfig, args.context, clocks.SystemClock()
-    )
-    async with client.ApiClient(connection, rng=random.Random()) as api:
-        history = args.history or f"{args.policy_configmap}-history"
-        back = rollback.Rollback(config_maps.ConfigMapClient(api), args.policy_configmap, history)
+    async with policy_config_map.connect_to_config_maps(args) as store:
+        history = policy_config_map.get_history_name(args)
+        back = rollback.Rollback(store, args.policy_configmap, history)
         if args.list:
             _print_policy_versions(await back.list_versions(), args)
         else:
