@@ -36,6 +36,7 @@ _HELP = {
     "simulate": "schedule the pending pods of a cluster file",
     "plan": "show the effect of a policy change on the pods of a cluster",
     "rollback": "restore an earlier version of the policies on a cluster",
+    "rollout": "show, hold or end the rollout of a new version of the policies",
     "webhook": "refuse ConfigMaps of broken policies when they are applied",
     "lsp": "serve an editor: findings, fixes, completion, names",
     "karmada": "place workloads across the clusters of a Karmada control plane",

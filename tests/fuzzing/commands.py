@@ -326,6 +326,7 @@ def _flags(found: Drawing) -> Case:
             "completion",
         ),
         *("karmada run --kubeconfig none", "run --kubeconfig none", "rollback --kubeconfig none"),
+        "rollout pause --kubeconfig none",
         *("karmada", "test", "check", "lint", "fmt", "plan", "simulate", "nosuch", ""),
     )
     for _ in range(found.rng.randint(1, 3)):
