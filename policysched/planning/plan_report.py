@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from policysched.planning import changes, plan_making, profile_edits, two_sided_cluster
+from policysched.planning import changes, plan_making, profile_edits, sides, two_sided_cluster
 
 Report: TypeAlias = dict[str, Any]
 
@@ -40,7 +40,22 @@ def as_json(
             _render_rejection_difference(each, names) for each in found.admits.list_by_node_count()
         ],
         "changes": [_render_pod_change(each) for each in found.pods],
+        **_render_rollout(basis),
     }
+
+
+def _render_rollout(basis: two_sided_cluster.PlanInputs) -> Report:
+    """Return the stages that the new policies pass with `run`; empty if they act at once."""
+    configuration = basis.new.configuration
+    is_edit = basis.old.policies.content_hash not in {"", basis.new.policies.content_hash}
+    if configuration is None or not is_edit or basis.old.name == sides.NONE:
+        return {}
+    plan = configuration.policies.rollout
+    stages = [
+        {"pods": stage.describe(), "duration": stage.duration, "minPods": plan.min_pods_of(index)}
+        for index, stage in enumerate(plan.stages)
+    ]
+    return {"rollout": stages} if stages else {}
 
 
 def _count_changes(found: changes.PodChanges, phase: changes.PlannedPodPhase) -> dict[str, int]:

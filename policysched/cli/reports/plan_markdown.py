@@ -50,7 +50,19 @@ def format_plan_markdown(report: Report) -> str:
             blocks.append(_format_pod_changes(outcome, changed))
     if "bindings" in report:
         blocks += _format_binding_changes(report["bindings"])
+    if "rollout" in report:
+        blocks.append(_format_rollout_stages(report["rollout"]))
     return _limit_comment_length(blocks)
+
+
+def _format_rollout_stages(stages: list[Report]) -> str:
+    """Format the stages through which the new policies come into force as a numbered list."""
+    named = [
+        f"{_format_inline_code(stage['pods'])} ({plan_text.format_stage_needs(stage)})"
+        for stage in stages
+    ]
+    lines = [f"{number}. {text}" for number, text in enumerate([*named, "all pods"], 1)]
+    return "\n".join(["With `run`, this change passes:", "", *lines])
 
 
 def _format_binding_changes(bindings: Report) -> list[str]:

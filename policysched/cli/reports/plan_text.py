@@ -50,6 +50,8 @@ def format_plan_text(report: Report) -> str:
             parts.append(_format_pod_changes(outcome, changed))
     if "bindings" in report:
         parts += plan_bindings_text.format_binding_changes(report["bindings"])
+    if "rollout" in report:
+        parts.append(format_rollout_stages(report["rollout"]))
     return "\n\n".join(parts)
 
 
@@ -59,6 +61,21 @@ _VERDICTS = (("rejects", "newly keeps pods off"), ("admits", "no longer keeps po
 def format_plan_summary(report: Report) -> str:
     """Format one sentence with both sides and the numbers of changes."""
     return f"{report['from']} → {report['to']}, {'. '.join(format_pod_and_binding_counts(report))}"
+
+
+def format_rollout_stages(stages: list[Report]) -> str:
+    """Format one sentence with the stages through which the new policies come into force."""
+    named = [
+        f"{number}. {stage['pods']} ({format_stage_needs(stage)})"
+        for number, stage in enumerate(stages, 1)
+    ]
+    return f"with `run`, this change passes: {', '.join(named)}, then all pods"
+
+
+def format_stage_needs(stage: Report) -> str:
+    """Format the duration and the number of judged pods that a stage needs."""
+    pods = output.format_count(stage["minPods"], "pod")
+    return pods if stage["duration"] == "0s" else f"{stage['duration']}, {pods}"
 
 
 def format_pod_and_binding_counts(report: Report) -> list[str]:
