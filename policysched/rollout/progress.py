@@ -79,6 +79,15 @@ def start_rollout(
     )
 
 
+def can_continue(state: RolloutState, plan: settings.RolloutSettings) -> bool:
+    """Return whether a stored rollout is in a stage of `plan`; the stages may have been edited."""
+    return (
+        state.stage_count == len(plan.stages)
+        and 0 <= state.stage < state.stage_count
+        and state.stage_name == plan.stages[state.stage].describe()
+    )
+
+
 def end_rollout(
     state: RolloutState, status: RolloutStatus, reason: str, now: datetime.datetime
 ) -> RolloutState:

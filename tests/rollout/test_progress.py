@@ -175,6 +175,33 @@ def test_a_state_is_stored_and_read_whole() -> None:
     }
 
 
+_RENAMED = (STAGES[0], settings.Stage(percent=20), STAGES[2])
+
+
+@pytest.mark.parametrize(
+    "stages, stage, continues",
+    [
+        (STAGES, 0, True),
+        (STAGES, 2, True),
+        (STAGES, 3, False),
+        (STAGES, -1, False),
+        (STAGES[:2], 1, False),
+        ((*STAGES, STAGES[1]), 1, False),
+        (_RENAMED, 1, False),
+        (_RENAMED, 2, True),
+        ((), 0, False),
+    ],
+)
+def test_a_stored_rollout_continues_in_its_stage(
+    stages: tuple[settings.Stage, ...], stage: int, continues: bool
+) -> None:
+    """If the stages were edited meanwhile, the number of a stage means nothing."""
+    name = STAGES[stage].describe() if 0 <= stage < 3 else "another"
+    state = msgspec.structs.replace(_start(), stage=stage, stage_name=name)
+    plan = msgspec.structs.replace(PLAN, stages=stages)
+    assert progress.can_continue(state, plan) is continues
+
+
 # --- random courses -------------------------------------------------------------------------------
 
 _PLANS = st.builds(

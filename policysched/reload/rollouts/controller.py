@@ -197,10 +197,13 @@ class RolloutController:
     ) -> None:
         """Continue as the stored state of the same version says, or begin a rollout.
 
+        It also begins again if the configuration has other stages since.
         The stored state is used once: a version that is offered again later is a new edit.
         """
         if self._known is not None:
             self._known = dataclasses.replace(self._known, state=None)
+        if stored is not None and stored.is_running:
+            stored = stored if progress.can_continue(stored, candidate.plan) else None
         if stored is None or stored.new_hash != candidate.hash:
             now, old_hash = self._clock.now(), self._state.current.hash
             state = progress.start_rollout(candidate.plan, candidate.hash, old_hash, now)
