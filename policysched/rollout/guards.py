@@ -64,14 +64,16 @@ def judge_guard(guard: settings.Guard, measured: Measured, min_pods: int) -> Gua
     """Return the verdict of one guard.
 
     A guard that counts pods says nothing until `min_pods` pods of the new version were judged.
+    `missingMetrics` needs one: before the first decision, the metrics may not have been queried.
     """
     if guard.query:
         return _judge_value(guard, measured.query_values.get(guard.name, "not queried yet"), None)
+    needed = 1 if guard.measure == "missingMetrics" else min_pods
+    if measured.new.judged < needed:
+        problem = f"{measured.new.judged} of {needed} pods judged"
+        return GuardVerdict(guard.name, GuardState.UNKNOWN, problem=problem)
     if guard.measure == "missingMetrics":
         return _judge_value(guard, measured.missing_metrics_share or 0.0, None)
-    if measured.new.judged < min_pods:
-        problem = f"{measured.new.judged} of {min_pods} pods judged"
-        return GuardVerdict(guard.name, GuardState.UNKNOWN, problem=problem)
     read = _READERS[guard.measure or "unschedulable"]
     value = read(measured.new)
     return _judge_value(guard, "no pods judged" if value is None else value, read(measured.old))

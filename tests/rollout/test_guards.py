@@ -103,11 +103,17 @@ def test_verdicts_about_pods(
 @pytest.mark.parametrize(
     "share, state", [(None, OK), (0.0, OK), (0.2, OK), (0.3, TRIPPED), (math.nan, UNKNOWN)]
 )
-def test_missing_metrics_need_no_pods(share: float | None, state: guards.GuardState) -> None:
-    """A version without metrics lacks none."""
-    measured = guards.Measured(tally.VersionTally(), tally.VersionTally(), share)
+def test_missing_metrics_need_one_pod(share: float | None, state: guards.GuardState) -> None:
+    """A version without metrics lacks none.
+
+    The first decision waits for the first samples; before it, all of them would be missing.
+    """
     guard = _guard("missingMetrics", most=0.2)
+    measured = guards.Measured(_tally(1), tally.VersionTally(), share)
     assert guards.judge_guard(guard, measured, MIN_PODS).state is state
+    too_early = guards.Measured(tally.VersionTally(), tally.VersionTally(), share)
+    verdict = guards.judge_guard(guard, too_early, MIN_PODS)
+    assert (verdict.state, verdict.describe()) == (UNKNOWN, "g: 0 of 1 pods judged")
 
 
 @pytest.mark.parametrize(
