@@ -63,7 +63,8 @@ class Measured:
 def judge_guard(guard: settings.Guard, measured: Measured, min_pods: int) -> GuardVerdict:
     """Return the verdict of one guard.
 
-    A guard that counts pods says nothing until `min_pods` pods of the new version were judged.
+    A guard that counts pods says nothing until `min_pods` pods of the new version were judged, and
+    as many of the version in force if it compares both.
     `missingMetrics` needs one: before the first decision, the metrics may not have been queried.
     """
     if guard.query:
@@ -76,6 +77,9 @@ def judge_guard(guard: settings.Guard, measured: Measured, min_pods: int) -> Gua
         return _judge_value(guard, measured.missing_metrics_share or 0.0, None)
     read = _READERS[guard.measure or "unschedulable"]
     value = read(measured.new)
+    if guard.most is None and measured.old.judged < min_pods:
+        problem = f"{measured.old.judged} of {min_pods} pods of the version in force judged"
+        return GuardVerdict(guard.name, GuardState.UNKNOWN, problem=problem)
     return _judge_value(guard, "no pods judged" if value is None else value, read(measured.old))
 
 
@@ -93,9 +97,6 @@ def _judge_value(guard: settings.Guard, value: float | str, old: float | None) -
         return GuardVerdict(guard.name, GuardState.UNKNOWN, problem=problem)
     bound = guard.most
     if bound is None:
-        if old is None:
-            problem = "no pods of the version in force judged"
-            return GuardVerdict(guard.name, GuardState.UNKNOWN, problem=problem)
-        bound = old * (guard.most_times_old or 0.0)
+        bound = (old or 0.0) * (guard.most_times_old or 0.0)
     state = GuardState.TRIPPED if value > bound else GuardState.OK
     return GuardVerdict(guard.name, state, value, bound)

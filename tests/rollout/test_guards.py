@@ -58,8 +58,18 @@ def _guard(measure: settings.Measure, **bound: float) -> settings.Guard:
         ),
         pytest.param(
             _guard("unschedulable", most_times_old=2),
-            *(_tally(18, 2), None, UNKNOWN, "g: no pods of the version in force judged"),
+            *(_tally(18, 2), None, UNKNOWN, "g: 0 of 20 pods of the version in force judged"),
             id="no-old-pods",
+        ),
+        pytest.param(
+            _guard("unschedulable", most_times_old=2),
+            *(
+                _tally(18, 2),
+                _tally(19),
+                UNKNOWN,
+                "g: 19 of 20 pods of the version in force judged",
+            ),
+            id="too-few-old-pods",
         ),
         pytest.param(
             _guard("unschedulable", most_times_old=2),
@@ -156,7 +166,7 @@ def test_no_verdict_without_enough_pods(
     guard = settings.Guard("g", measure, most=most, most_times_old=times if most is None else None)
     counted, former = _tally(*new), _tally(*old)
     verdict = _judge(guard, counted, former)
-    if counted.judged < MIN_PODS or (most is None and not former.judged):
+    if counted.judged < MIN_PODS or (most is None and former.judged < MIN_PODS):
         assert verdict.state is UNKNOWN
         assert verdict.problem
         return
