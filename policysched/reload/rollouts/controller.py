@@ -66,6 +66,10 @@ class Candidate:
         """The stages and guards of the version."""
         return self.checked.rollout
 
+    def equals(self, other: versions.CheckedVersion) -> bool:
+        """Return whether another version has the same policies, stages and guards."""
+        return self.hash == other.hash and self.plan == other.rollout
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class RolloutParts:
@@ -116,6 +120,7 @@ class RolloutController:
         self._sleep = sleep
         self._retries = retries.WriteRetries("the state of the rollout", rng)
         self._candidate: Candidate | None = None
+        self._rolled_back: tuple[Candidate, progress.RolloutState] | None = None
         self._known: records.StoredRollout | None = None
         self._request = ""
         self._query_values: dict[str, float | str] = {}
@@ -138,19 +143,29 @@ class RolloutController:
     def stage_version(self, found: versions.CheckedVersion, made: policies.Profiles) -> None:
         """Begin the rollout of a version; on a standby, wait until this process leads.
 
+        After a freeze, the version that was considered last is offered again, but is no edit: its
+        rollout continues, or it stays rolled back.
+
         Raises:
             ConfigurationError: the version cannot be used now; nothing has changed.
         """
+        if self._candidate is not None and self._candidate.equals(found):
+            return
+        if self._rolled_back is not None and self._rolled_back[0].equals(found):
+            self._roll_back(*self._rolled_back)
+            return
         self._live.stage_version(found.policy_set, made, _decide_about_none)
         self._end_replaced_rollout()
-        self._candidate = Candidate(found, made)
+        self._candidate, self._rolled_back = Candidate(found, made), None
         if self._known is not None and self._is_leading():
             self._adopt_stored_state(self._candidate, self._known.state)
 
     def _notice_outcome(self, told: states.ReloadEvent) -> None:
         """End the rollout if the policies are edited to a version that passes no stages."""
-        ends = told.outcome in {states.OfferOutcome.LOADED, states.OfferOutcome.KEPT}
-        if ends and self._candidate is not None:
+        if told.outcome not in {states.OfferOutcome.LOADED, states.OfferOutcome.KEPT}:
+            return
+        self._rolled_back = None
+        if self._candidate is not None:
             self._end_replaced_rollout()
             self._candidate = None
             self._measured.end()
@@ -371,7 +386,7 @@ class RolloutController:
 
     def _roll_back(self, candidate: Candidate, state: progress.RolloutState) -> None:
         """Use the version in force for all pods again, and say why."""
-        self._candidate = None
+        self._candidate, self._rolled_back = None, (candidate, state)
         self._state.rollout = state
         self._measured.end()
         self._live.unstage_version()

@@ -1,0 +1,95 @@
+"""Freezes and edited stages while a version passes stages, and after it was rolled back."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from policysched.config import config
+from policysched.reload import versions
+from policysched.rollout import progress, settings
+from tests.kube.asynchronous import asynchronous
+from tests.reload import test_reloader as reloads
+from tests.reload import test_rollout_controller as controllers
+
+
+def _offer(text: str, *, is_frozen: bool) -> versions.OfferedVersion:
+    return dataclasses.replace(reloads.offer(text), is_frozen=is_frozen)
+
+
+@asynchronous
+async def test_a_freeze_holds_the_stage() -> None:
+    """Without it, the rollout goes on in the same stage."""
+    scene = controllers.Scene()
+    async with scene.running():
+        await scene.rollouts.begin_term()
+        await scene.enter_share_stage()
+        await scene.take(_offer(reloads.WEST, is_frozen=True))
+        assert await scene.place_pods() == {"west"}
+        await scene.tick()
+        assert (scene.rollout.stage, scene.rollout.is_paused) == (1, True)
+        await scene.take(_offer(reloads.WEST, is_frozen=False))
+        assert (scene.rollout.stage, scene.rollout.is_running) == (1, True)
+        await scene.tick()
+        assert scene.state.current.hash == scene.rollout.new_hash
+        assert scene.rollouts.outcomes == {"promoted": 1}
+
+
+@asynchronous
+async def test_a_freeze_does_not_let_a_version_be_tried_again() -> None:
+    """The policies have not changed; after another version they have."""
+    scene = controllers.Scene()
+    async with scene.running():
+        await scene.rollouts.begin_term()
+        await scene.take(reloads.offer(controllers.NOWHERE))
+        await scene.place_pods()
+        await scene.tick()
+        assert scene.state.is_rolled_back
+        reason = scene.rollout.reason
+        await scene.take(_offer(controllers.NOWHERE, is_frozen=True))
+        await scene.take(_offer(controllers.NOWHERE, is_frozen=False))
+        assert scene.state.is_rolled_back
+        assert scene.rollout.reason == reason
+        assert await scene.take(reloads.offer(reloads.EAST)) == ["kept"]
+        assert await scene.take(reloads.offer(controllers.NOWHERE)) == ["staged"]
+
+
+@asynchronous
+async def test_edited_settings_begin_a_rollout_again() -> None:
+    """Those of rollout.yaml, also after a rollback: the operator wants something else."""
+    scene = controllers.Scene()
+    plain = reloads.offer(controllers.NOWHERE)
+    edited = dataclasses.replace(plain, rollout_text="stages: [{percent: 50}]\nminPods: 9\n")
+    async with scene.running():
+        await scene.rollouts.begin_term()
+        assert await scene.take(plain) == ["staged"]
+        assert await scene.take(edited) == ["staged"]
+        assert (scene.rollout.stage_count, scene.rollout.min_pods) == (1, 9)
+        assert await scene.take(plain) == ["staged"]
+        await scene.place_pods()
+        await scene.tick()
+        assert scene.state.is_rolled_back
+        assert await scene.take(edited) == ["staged"]
+
+
+@asynchronous
+async def test_a_restart_with_fewer_stages_begins_again() -> None:
+    """The number of the stored stage means nothing then."""
+    first = controllers.Scene()
+    async with first.running():
+        await first.rollouts.begin_term()
+        await first.enter_share_stage()
+        await first.tick()
+    assert (await first.read_stored()).stage == 1
+    following = controllers.Scene(first.store)
+    following.recipe._configuration = config.Config(
+        policies=config.PoliciesConfig(
+            rollout=settings.RolloutSettings(stages=(settings.Stage(shadow=True),), min_pods=2)
+        )
+    )
+    async with following.running():
+        await following.rollouts.begin_term()
+        assert await following.take(reloads.offer(reloads.WEST)) == ["staged"]
+        assert (following.rollout.stage, following.rollout.stage_count) == (0, 1)
+        await following.place_pods()
+        await following.tick()
+        assert following.rollout.status is progress.RolloutStatus.PROMOTED
