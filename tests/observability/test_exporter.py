@@ -27,6 +27,9 @@ from policysched.observability import (
 )
 from policysched.promapi import failures, status
 from policysched.reload import reporting, rule_expiry, state
+from policysched.reload.rollouts import measuring
+from policysched.reload.rollouts import reporting as rollout_metrics
+from policysched.rollout import progress, settings
 from tests import builders
 from tests.compiler import desk
 from tests.observability import busy_world, kept_events
@@ -185,7 +188,13 @@ def _of_parts(world: fakes.World) -> Iterator[Iterable[core.Metric]]:
     asked.durations.observe(0.01, "http://extender", "filter", "success")
     yield scheduler_metrics.collect_extender_metrics(asked.durations)
     in_use = state.VersionInUse("hash", (), world.clock.now())
-    yield reporting.collect_reload_metrics(state.PolicyState("here", in_use))
+    policies = state.PolicyState("here", in_use)
+    yield reporting.collect_reload_metrics(policies)
+    stages = (settings.Stage(shadow=True),)
+    plan, now = settings.RolloutSettings(stages), world.clock.now()
+    policies.rollout = progress.start_rollout(plan, "new", "hash", now)
+    measured = measuring.StageMeasurements(world.scheduler, world.clock)
+    yield rollout_metrics.collect_rollout_metrics(policies, {"promoted": 1}, measured)
 
 
 def test_the_docs_name_every_metric() -> None:
