@@ -230,6 +230,32 @@ async def test_a_standby_uses_the_version_that_the_leader_uses() -> None:
 
 
 @asynchronous
+async def test_a_standby_that_checks_a_version_late_uses_it_too() -> None:
+    """The leader had put it in force before."""
+    scene = Scene()
+    scene.is_leading = False
+    offered = reloads.offer(reloads.WEST)
+    in_use = scene.recipe.compute_hash(offered.texts)
+    async with scene.running():
+        scene.rollouts.notice_offer(dataclasses.replace(offered, in_use=in_use))
+        assert "loaded" in await scene.take(offered)
+        assert await scene.place_pods() == {"west"}
+
+
+@asynchronous
+async def test_a_version_that_this_process_used_before_passes_no_stages() -> None:
+    """A revert of an edit acts at once."""
+    scene = Scene()
+    async with scene.running():
+        await scene.rollouts.begin_term()
+        await scene.enter_share_stage()
+        await scene.place_pods()
+        await scene.tick()
+        assert scene.state.current.hash == scene.rollout.new_hash
+        assert await scene.take(reloads.offer(reloads.EAST)) == ["loaded"]
+
+
+@asynchronous
 async def test_an_edit_replaces_a_rollout() -> None:
     """The newest version begins its own; the former version in force ends it."""
     scene = Scene()

@@ -122,7 +122,8 @@ class RolloutController:
         self._candidate: Candidate | None = None
         self._rolled_back: tuple[Candidate, progress.RolloutState] | None = None
         self._known: records.StoredRollout | None = None
-        self._request = ""
+        self._request = self._in_use = ""
+        self._formerly_in_force = {parts.state.current.hash}
         self._query_values: dict[str, float | str] = {}
         self._asked_seconds = self._stored_seconds = clock.monotonic_seconds()
         self._unstored: progress.RolloutState | None = None
@@ -136,8 +137,7 @@ class RolloutController:
         A version that was in force before, for example of a rollback, or that the leader already
         uses, passes none.
         """
-        former = self._known.formerly_in_force if self._known is not None else frozenset()
-        is_former = found.hash in former or found.hash == offer.in_use
+        is_former = found.hash in self._formerly_in_force or found.hash == offer.in_use
         return bool(found.rollout.stages) and not is_former and bool(self._state.current.texts)
 
     def stage_version(self, found: versions.CheckedVersion, made: policies.Profiles) -> None:
@@ -157,6 +157,7 @@ class RolloutController:
         self._live.stage_version(found.policy_set, made, _decide_about_none)
         self._end_replaced_rollout()
         self._candidate, self._rolled_back = Candidate(found, made), None
+        self._follow_leader(self._candidate)
         if self._known is not None and self._is_leading():
             self._adopt_stored_state(self._candidate, self._known.state)
 
@@ -164,6 +165,7 @@ class RolloutController:
         """End the rollout if the policies are edited to a version that passes no stages."""
         if told.outcome not in {states.OfferOutcome.LOADED, states.OfferOutcome.KEPT}:
             return
+        self._formerly_in_force.add(told.hash)
         self._rolled_back = None
         if self._candidate is not None:
             self._end_replaced_rollout()
@@ -186,9 +188,13 @@ class RolloutController:
 
     def notice_offer(self, offer: versions.OfferedVersion) -> None:
         """Note the request of an operator; on a standby, also which version the leader uses."""
-        self._request = offer.rollout_request
-        candidate = self._candidate
-        if candidate is not None and not self._is_leading() and offer.in_use == candidate.hash:
+        self._request, self._in_use = offer.rollout_request, offer.in_use
+        if self._candidate is not None:
+            self._follow_leader(self._candidate)
+
+    def _follow_leader(self, candidate: Candidate) -> None:
+        """On a standby, put a version in force if the leader uses it."""
+        if not self._is_leading() and self._in_use == candidate.hash:
             self._put_in_force(candidate)
 
     # --- terms ------------------------------------------------------------------------------------
@@ -204,6 +210,7 @@ class RolloutController:
                 failures += 1
                 _log.warning("waiting for the state of the rollout: %s", error)
                 await self._sleep(min(2.0**failures, 30.0))
+        self._formerly_in_force |= self._known.formerly_in_force
         if self._candidate is not None:
             self._adopt_stored_state(self._candidate, self._known.state)
 
