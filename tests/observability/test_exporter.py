@@ -29,7 +29,7 @@ from policysched.promapi import failures, status
 from policysched.reload import reporting, rule_expiry, state
 from policysched.reload.rollouts import measuring
 from policysched.reload.rollouts import reporting as rollout_metrics
-from policysched.rollout import progress, settings
+from policysched.rollout import guards, progress, settings
 from tests import builders
 from tests.compiler import desk
 from tests.observability import busy_world, kept_events
@@ -193,8 +193,10 @@ def _of_parts(world: fakes.World) -> Iterator[Iterable[core.Metric]]:
     stages = (settings.Stage(shadow=True),)
     plan, now = settings.RolloutSettings(stages), world.clock.now()
     policies.rollout = progress.start_rollout(plan, "new", "hash", now)
+    verdict = guards.GuardVerdict("pending", guards.GuardState.OK, 0.1, 0.2)
+    rollouts: Any = types.SimpleNamespace(outcomes={"promoted": 1}, verdicts=(verdict,))
     measured = measuring.StageMeasurements(world.scheduler, world.clock)
-    yield rollout_metrics.collect_rollout_metrics(policies, {"promoted": 1}, measured)
+    yield rollout_metrics.collect_rollout_metrics(policies, rollouts, measured)
 
 
 def test_the_docs_name_every_metric() -> None:
