@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime
 from collections.abc import Callable, Iterable
 
-import msgspec
 from prometheus_client import core
 
 from policysched.kube import config_maps
@@ -70,7 +69,7 @@ def make_policies_page(state: states.PolicyState) -> http_server.HttpPage:
             for result in (states.OfferOutcome.LOADED, states.OfferOutcome.REFUSED)
         },
         "refused": refused,
-        "rollout": None if state.rollout is None else msgspec.to_builtins(state.rollout),
+        "rollout": None if state.rollout is None else state.rollout.as_json(),
         "warnings": list(current.warnings),
         "texts": [{"name": text.name, "text": text.text} for text in current.texts],
     }

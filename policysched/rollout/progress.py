@@ -59,6 +59,24 @@ class RolloutState(msgspec.Struct, frozen=True, rename="camel"):
         """Whether the rollout has not ended."""
         return self.status is RolloutStatus.RUNNING
 
+    def as_json(self) -> dict[str, object]:
+        """Return the rollout in the form of schemas/rollout.schema.json; stages count from 1."""
+        return {
+            "status": self.status.value,
+            "hash": self.new_hash,
+            "oldHash": self.old_hash,
+            "stage": self.stage + 1,
+            "stageCount": self.stage_count,
+            "stageName": self.stage_name,
+            "startedAt": self.started_at.isoformat(),
+            "stageStartedAt": self.stage_started_at.isoformat(),
+            "judgedPods": self.judged_pods,
+            "minPods": self.min_pods,
+            "guards": list(self.guards),
+            "isPaused": self.is_paused,
+            "reason": self.reason,
+        }
+
     def describe_stage(self) -> str:
         """Return the present stage in a few words."""
         return f"stage {self.stage + 1} of {self.stage_count} ({self.stage_name})"

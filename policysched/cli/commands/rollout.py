@@ -87,23 +87,7 @@ def _render_rollout(found: requests.RecordedRollout) -> dict[str, object]:
     state = found.state
     if state is None:
         return {"status": "none"}
-    return {
-        "status": state.status.value,
-        "hash": state.new_hash,
-        "oldHash": state.old_hash,
-        "stage": state.stage + 1,
-        "stageCount": state.stage_count,
-        "stageName": state.stage_name,
-        "startedAt": state.started_at.isoformat(),
-        "stageStartedAt": state.stage_started_at.isoformat(),
-        "judgedPods": state.judged_pods,
-        "minPods": state.min_pods,
-        "guards": list(state.guards),
-        "isPaused": state.is_paused,
-        "isFrozen": found.is_frozen,
-        "requested": found.requested,
-        "reason": state.reason,
-    }
+    return state.as_json() | {"isFrozen": found.is_frozen, "requested": found.requested}
 
 
 def _format_rollout_lines(
