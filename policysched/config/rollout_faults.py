@@ -77,7 +77,7 @@ def _find_query_problems(guard: settings.Guard, given: config.Config) -> _Proble
         yield ("mostTimesOld",), f"a query has no `mostTimesOld`; {advice}"
     if problem := guard_queries.find_query_problem(guard.query):
         yield ("query",), f"`query` {problem}"
-    source = guard.source or "default"
+    source = guard.source
     if source not in given.prometheus:
         yield ("source",), f"there is no `prometheus.{source}` in the configuration"
 

@@ -11,7 +11,7 @@ from policysched import durations
 Measure = Literal["unschedulable", "attemptP99Seconds", "evictions", "missingMetrics"]
 """What a guard without a query measures.
 
-unschedulable: share of the judged pods whose last attempt found no node.
+unschedulable: share of the judged pods whose last attempt found no node, or failed.
 attemptP99Seconds: 99th percentile of the duration of attempts, bindings included.
 evictions: number of victims of preemption, divided by the number of judged pods.
 missingMetrics: share of the samples that the new version reads and that are missing or too old.
@@ -71,7 +71,7 @@ class Guard(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=T
         name: identifies the guard in messages and metrics.
         measure: what is measured; None if `query` is given.
         query: PromQL expression for one number, with `$new_pods` and perhaps `$old_pods`.
-        source: the Prometheus source of `query`; "" for the default.
+        source: the Prometheus source of `query`.
         most: the highest value that is accepted; None if `most_times_old` is given.
         most_times_old: the highest accepted multiple of the same measure of the version in force.
     """
@@ -79,7 +79,7 @@ class Guard(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=T
     name: str
     measure: Measure | None = None
     query: str = ""
-    source: str = ""
+    source: str = "default"
     most: float | None = None
     most_times_old: float | None = None
 

@@ -16,7 +16,7 @@ class JudgedPod:
 
     Attributes:
         namespace, name: of the pod.
-        is_unschedulable: whether the last attempt found no node.
+        is_unschedulable: whether the last attempt found no node, or failed.
         is_bound: whether the last attempt bound the pod.
     """
 
@@ -54,7 +54,7 @@ class VersionTally:
 
     @property
     def unschedulable_share(self) -> float | None:
-        """Share of the kept pods whose last attempt found no node; None without pods."""
+        """Share of the kept pods whose last attempt found no node, or failed; None without pods."""
         if not self.pods:
             return None
         return sum(pod.is_unschedulable for pod in self.pods.values()) / len(self.pods)

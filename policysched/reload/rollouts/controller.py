@@ -16,7 +16,7 @@ import datetime
 import logging
 import random
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import NoReturn
 
 import msgspec
@@ -125,6 +125,7 @@ class RolloutController:
         self._request = self._in_use = ""
         self._formerly_in_force = {parts.state.current.hash}
         self._query_values: dict[str, float | str] = {}
+        self._asking: asyncio.Task[None] | None = None
         self._asked_seconds = self._stored_seconds = clock.monotonic_seconds()
         self._unstored: progress.RolloutState | None = None
         self._state.listeners.append(self._notice_outcome)
@@ -261,12 +262,11 @@ class RolloutController:
         now = self._clock.now()
         following = self._obey_request(state, now)
         if following.is_running:
-            await self._ask_queries(candidate, state)
+            self._ask_queries_if_due(candidate, state)
             self.verdicts = verdicts = self._judge(candidate, state)
             judged = self._measured.new.judged
             following = progress.advance_rollout(following, candidate.plan, verdicts, judged, now)
-        if self._candidate is candidate and self._state.rollout is state:
-            await self._take_step(candidate, state, following)
+        await self._take_step(candidate, state, following)
 
     def _obey_request(
         self, state: progress.RolloutState, now: datetime.datetime
@@ -286,16 +286,27 @@ class RolloutController:
         is_paused = verb == "pause" or self._state.is_frozen
         return msgspec.structs.replace(state, is_paused=is_paused)
 
-    async def _ask_queries(self, candidate: Candidate, state: progress.RolloutState) -> None:
+    def _ask_queries_if_due(self, candidate: Candidate, state: progress.RolloutState) -> None:
+        """Send the queries of guards in the background, so that no other guard waits for them."""
         now_seconds = self._clock.monotonic_seconds()
-        if now_seconds < self._asked_seconds + _QUERY_SECONDS:
+        is_asking = self._asking is not None and not self._asking.done()
+        if is_asking or now_seconds < self._asked_seconds + _QUERY_SECONDS:
             return
         self._asked_seconds = now_seconds
         asked = [each for each in self._list_guards(candidate, state) if each.query]
         if asked:
-            new = self._measured.list_bound_pods(state.new_hash)
-            old = self._measured.list_bound_pods(state.old_hash)
-            self._query_values = await self._queries.ask_all(asked, new, old)
+            self._asking = asyncio.create_task(self._ask_queries(asked, candidate, state))
+
+    async def _ask_queries(
+        self, asked: Sequence[settings.Guard], candidate: Candidate, state: progress.RolloutState
+    ) -> None:
+        new = self._measured.list_bound_pods(state.new_hash)
+        old = self._measured.list_bound_pods(state.old_hash)
+        values = await self._queries.ask_all(asked, new, old)
+        present = self._state.rollout
+        is_same_stage = present is not None and present.stage == state.stage
+        if self._candidate is candidate and is_same_stage:
+            self._query_values = values
 
     def _list_guards(
         self, candidate: Candidate, state: progress.RolloutState

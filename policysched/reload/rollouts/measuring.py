@@ -82,7 +82,7 @@ class StageMeasurements:
         result, ended_seconds = decision.result, decision.ended_seconds
         judged = _make_judged_pod(
             decision,
-            is_unschedulable=result is counters.AttemptResult.UNSCHEDULABLE,
+            is_unschedulable=result is not counters.AttemptResult.SCHEDULED,
             is_bound=result is counters.AttemptResult.SCHEDULED,
         )
         seconds = (ended_seconds or decision.started_seconds) - decision.started_seconds
@@ -93,7 +93,7 @@ class StageMeasurements:
         self, decision: decisions.SchedulingDecision, verdict: shadow.Verdict
     ) -> None:
         """Count what the new version would have decided in a shadow stage."""
-        if self._is_counting and verdict.outcome is not shadow.Outcome.FAILED:
+        if self._is_counting:
             rejected = verdict.outcome in _REJECTIONS
             judged = _make_judged_pod(decision, is_unschedulable=rejected, is_bound=False)
             self.new.record_attempt(decision.uid, judged, 0.0, 0)

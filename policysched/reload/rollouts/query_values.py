@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -12,14 +13,12 @@ if TYPE_CHECKING:
     from policysched.promapi import connection
     from policysched.promapi import settings as prometheus_settings
 
-_DEFAULT_SOURCE = "default"
-
 ListPods = Callable[[str], Sequence[tally.JudgedPod]]
 """Returns the newest bound pods of a version, by its hash."""
 
 
 class GuardQueryClient:
-    """Sends the queries of guards, one after the other, and connects on demand."""
+    """Sends the queries of guards, all at the same time, and connects on demand."""
 
     def __init__(self, sources: Mapping[str, prometheus_settings.PrometheusSource]) -> None:
         """Use the configured servers `sources`, by name."""
@@ -33,7 +32,9 @@ class GuardQueryClient:
         old: Sequence[tally.JudgedPod],
     ) -> dict[str, float | str]:
         """Return for each guard with a query its value, or the reason why there is none."""
-        return {each.name: await self._ask(each, new, old) for each in guards if each.query}
+        asked = [each for each in guards if each.query]
+        values = await asyncio.gather(*(self._ask(each, new, old) for each in asked))
+        return {each.name: value for each, value in zip(asked, values, strict=True)}
 
     async def _ask(
         self,
@@ -47,7 +48,7 @@ class GuardQueryClient:
         if query is None:
             return "a version of the query has no bound pods"
         try:
-            client = self._connect(guard.source or _DEFAULT_SOURCE)
+            client = self._connect(guard.source)
             answer = await process.run_in_thread(lambda: client.ask(query))
         except failures.QueryError as error:
             return str(error)
