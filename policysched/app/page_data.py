@@ -31,6 +31,7 @@ from policysched.serving import http_server, json_answers, query_parameters
 ANSWERS_ROOT = "/debug/page/"
 """The answers for the page below /ui/, which need the rights of other debug pages."""
 _MAX_STATUS_ERROR_CHARACTERS = 1000
+_MAX_STATUS_ROLLOUT_CHARACTERS = 200
 
 
 def add_page_data(joined: context.ProcessComponents) -> None:
@@ -194,6 +195,7 @@ class _StatusPage:
             generation=self._compute_generation(),
             down_sources=_list_down_sources(joined),
             rules_without_samples=self._lost.list_rules_without_samples(cache.snapshot()),
+            rollout=version_log.describe_running_rollout(policies, _MAX_STATUS_ROLLOUT_CHARACTERS),
         )
 
     def _compute_generation(self) -> int:

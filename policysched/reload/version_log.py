@@ -1,4 +1,4 @@
-"""Serve /debug/versions: versions in use and before, refused versions with their reasons.
+"""Serve /debug/versions: versions in use and before, refused ones with reasons, the rollout.
 
 A process remembers the versions that it has used and the outcomes of offers. The history ConfigMap,
 if there is one, has the versions of earlier processes; it is read at most every ten seconds.
@@ -10,10 +10,12 @@ import datetime
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
 
+import msgspec
+
 from policysched import clock as clocks
 from policysched.framework.answers import rejections
 from policysched.kube import errors
-from policysched.observability.live_page import debug_forms
+from policysched.observability.live_page import version_forms
 from policysched.reload import history
 from policysched.reload import state as states
 
@@ -47,35 +49,44 @@ class VersionLog:
         self._history_name = history_name
         self._read_history = read_history
         self._used = deque([state.current], maxlen=_MOST_VERSIONS)
-        self._events: deque[debug_forms.VersionEvent] = deque(maxlen=_MOST_EVENTS)
-        self._kept: list[debug_forms.UsedVersion] = []
+        self._events: deque[version_forms.VersionEvent] = deque(maxlen=_MOST_EVENTS)
+        self._kept: list[version_forms.UsedVersion] = []
         self._problem = ""
         self._read_at_seconds = float("-inf")
         self.event_count = 0
         if state.current.texts:
             at = state.current.loaded_at.isoformat()
             loaded = states.OfferOutcome.LOADED.value
-            self._events.append(debug_forms.VersionEvent(at, loaded, state.current.hash, ""))
+            self._events.append(version_forms.VersionEvent(at, loaded, state.current.hash, ""))
         if state.refused is not None:  # the process has started with an earlier version
-            self._record(states.OfferOutcome.REFUSED, state.refused.hash, state.refused.details)
+            self._record(
+                states.ReloadEvent(
+                    states.OfferOutcome.REFUSED, state.refused.hash, state.refused.details
+                )
+            )
         state.listeners.append(self._record_event)
 
     def _record_event(self, event: states.ReloadEvent) -> None:
         if event.outcome is states.OfferOutcome.LOADED:
             self._used.append(self._state.current)
-        self._record(event.outcome, event.hash, event.errors)
+        self._record(event)
 
-    def _record(self, outcome: states.OfferOutcome, version_hash: str, errors_text: str) -> None:
+    def _record(self, event: states.ReloadEvent) -> None:
         self.event_count += 1
-        text = rejections.cut(errors_text, _MAX_ERROR_CHARACTERS)
+        text = rejections.cut(event.errors, _MAX_ERROR_CHARACTERS)
         at = self._clock.now().isoformat()
-        self._events.append(debug_forms.VersionEvent(at, outcome.value, version_hash, text))
+        rollout, stage = self._state.rollout, ""
+        if event.outcome is states.OfferOutcome.STAGED and rollout is not None:
+            stage = rollout.describe_stage()
+        self._events.append(
+            version_forms.VersionEvent(at, event.outcome.value, event.hash, text, stage)
+        )
 
-    async def make_page(self) -> debug_forms.VersionsDocument:
+    async def make_page(self) -> version_forms.VersionsDocument:
         """Return all known versions and outcomes, newest first."""
         await self._refresh_history()
         state = self._state
-        return debug_forms.VersionsDocument(
+        return version_forms.VersionsDocument(
             state.origin,
             state.is_frozen,
             list(state.current.warnings),
@@ -84,9 +95,12 @@ class VersionLog:
             list(reversed(self._events)),
             self._history_name,
             self._problem,
+            None
+            if state.rollout is None
+            else msgspec.convert(state.rollout.as_json(), version_forms.RolloutDocument),
         )
 
-    def _list_versions(self) -> list[debug_forms.UsedVersion]:
+    def _list_versions(self) -> list[version_forms.UsedVersion]:
         """Return each version once: as this process used it, or as it is in the history."""
         current = self._state.current
         ours = [
@@ -116,29 +130,39 @@ class VersionLog:
 
 def make_refused_version(
     state: states.PolicyState, limit_characters: int = _MAX_ERROR_CHARACTERS
-) -> debug_forms.RefusedVersion | None:
-    """Return the newest version if it is refused, with errors of at most `limit_characters`."""
+) -> version_forms.RefusedVersion | None:
+    """Return the newest version if it is not used, with errors of at most `limit_characters`."""
     if state.refused is None:
         return None
     at = "" if state.refused_at is None else state.refused_at.isoformat()
     errors_text = rejections.cut(state.refused.details, limit_characters)
-    return debug_forms.RefusedVersion(state.refused.hash, at, errors_text)
+    return version_forms.RefusedVersion(state.refused.hash, at, errors_text, state.is_rolled_back)
+
+
+def describe_running_rollout(state: states.PolicyState, limit_characters: int) -> str:
+    """Return the new version and its stage in at most `limit_characters`, or ""."""
+    rollout = state.rollout
+    if rollout is None or not rollout.is_running:
+        return ""
+    paused = ", paused" if rollout.is_paused else ""
+    text = f"{rollout.new_hash}: {rollout.describe_stage()}{paused}"
+    return rejections.cut(text, limit_characters)
 
 
 def _make_used_version(
     version: states.VersionInUse, origin: str, *, is_in_use: bool
-) -> debug_forms.UsedVersion:
-    texts = [debug_forms.NamedText(each.name, each.text) for each in version.texts]
+) -> version_forms.UsedVersion:
+    texts = [version_forms.NamedText(each.name, each.text) for each in version.texts]
     at = _format_time(version.loaded_at)
-    return debug_forms.UsedVersion(version.hash, at, origin, is_in_use, texts)
+    return version_forms.UsedVersion(version.hash, at, origin, is_in_use, texts)
 
 
 def _make_kept_version(
     key: history.VersionKey, version: history.FormerVersion
-) -> debug_forms.UsedVersion:
-    texts = [debug_forms.NamedText(each.name, each.text) for each in version.texts]
+) -> version_forms.UsedVersion:
+    texts = [version_forms.NamedText(each.name, each.text) for each in version.texts]
     at = _format_time(key.loaded_at)
-    return debug_forms.UsedVersion(key.hash, at, version.origin, in_use=False, texts=texts)
+    return version_forms.UsedVersion(key.hash, at, version.origin, in_use=False, texts=texts)
 
 
 def _format_time(time: datetime.datetime) -> str:

@@ -51,6 +51,22 @@ async def test_the_status_says_who_leads_and_which_version_is_in_use() -> None:
 
 
 @asynchronous
+async def test_the_status_names_the_running_rollout() -> None:
+    """With its stage, and whether it is paused; later, that the version was rolled back."""
+    joined = running_scheduler.make_process(fakes.World())
+    assert (await _ask(joined, "status"))["rollout"] == ""
+    running_scheduler.enter_stage(joined, is_paused=True)
+    found = await _ask(joined, "status")
+    assert found["rollout"] == "beef: stage 2 of 3 (10 % of the workloads), paused"
+    running_scheduler.enter_stage(joined, stage_name="namespaces " + "long, " * 1000)
+    page = await page_answers.ask_page(joined.pages["/debug/status"])
+    assert len(page.body) < 2048
+    running_scheduler.roll_back(joined)
+    found = await _ask(joined, "status")
+    assert (found["rollout"], found["refused"]["isRolledBack"]) == ("", True)
+
+
+@asynchronous
 async def test_decisions_have_two_forms() -> None:
     """Without `form`, the page is as before, and takes the parameters that it took."""
     world = fakes.World()

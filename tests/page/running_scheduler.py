@@ -14,12 +14,16 @@ from collections.abc import Awaitable, Callable
 from types import SimpleNamespace
 from typing import Any, Self, TypeVar
 
+import msgspec
+
 from policysched.app import page_data
 from policysched.config import addresses, config, election_config
 from policysched.framework import handles, profile
 from policysched.lang import source
 from policysched.profiles import policies
 from policysched.reload import state as states
+from policysched.reload import versions
+from policysched.rollout import progress
 from policysched.serving import http_server, static_files
 from tests import builders
 from tests.realcluster import process
@@ -61,6 +65,35 @@ def make_process(world: fakes.World, *, is_leading: bool = True, holder: str = "
     )
     page_data.add_page_data(joined)  # type: ignore[arg-type]  # the parts that it reads
     return joined
+
+
+def enter_stage(joined: Any, **changes: Any) -> None:
+    """Let version beef enter the second of three stages; `changes` are fields of its state."""
+    state = progress.RolloutState(
+        "beef",
+        "900d",
+        builders.EPOCH,
+        builders.EPOCH,
+        stage=1,
+        stage_count=3,
+        stage_name="10 % of the workloads",
+        guards=("pending: 0.02 <= 0.05", "slow: not queried yet"),
+        judged_pods=12,
+        min_pods=20,
+    )
+    joined.policies.rollout = msgspec.structs.replace(state, **changes)
+    joined.policies.record_staged_version("beef")
+
+
+def roll_back(joined: Any) -> None:
+    """Let a guard trip in the stage of version beef."""
+    reason = "stage 2 of 3 (10 % of the workloads): pending: 0.3 > 0.05"
+    policies_state = joined.policies
+    policies_state.rollout = progress.end_rollout(
+        policies_state.rollout, progress.RolloutStatus.ROLLED_BACK, reason, builders.EPOCH
+    )
+    refusal = versions.VersionRefusal("beef", reason, reason, ValueError())
+    policies_state.record_rolled_back_version(refusal, builders.EPOCH)
 
 
 def _make_profiles() -> dict[str, profile.Profile]:

@@ -98,6 +98,7 @@ def bodies() -> dict[str, bytes]:
 
         made.do(add_node)
         made.schedule("a", "late")
+        made.change(running_scheduler.enter_stage)
         recorder = _Recorder(made.joined.pages)
 
         async def ask(_: fakes.World) -> None:

@@ -13,6 +13,7 @@ from policysched.kube import errors
 from policysched.lang import source
 from policysched.reload import history, version_log, versions
 from policysched.reload import state as states
+from policysched.rollout import progress, settings
 from tests import builders, report_schemas
 from tests.kube.asynchronous import asynchronous
 
@@ -60,6 +61,36 @@ async def test_versions_and_refusals_are_remembered() -> None:
         "2026-01-05T12:02:00+00:00",
         "2026-01-05T12:00:00+00:00",
     ]
+
+
+@asynchronous
+async def test_a_rollout_is_shown_until_the_next_one() -> None:
+    """With the stages that the version entered, and why it was rolled back."""
+    clock = clocks.ManualClock(builders.EPOCH)
+    state = states.PolicyState("here", _version("900d"))
+    log = version_log.VersionLog(state, clock)
+    assert (await _ask(log))["rollout"] is None
+    stages = (settings.Stage(shadow=True), settings.Stage(percent=10.0))
+    plan = settings.RolloutSettings(stages, min_pods=7)
+    running = progress.start_rollout(plan, "beef", "900d", clock.now())
+    state.rollout = running
+    state.record_staged_version("beef")
+    found = await _ask(log)
+    rollout_schema = {"isFrozen": False, "requested": ""}  # of the ConfigMap
+    report_schemas.check_report(found["rollout"] | rollout_schema, "rollout")
+    assert (found["rollout"]["stage"], found["rollout"]["minPods"]) == (1, 7)
+    assert found["events"][0]["stage"] == "stage 1 of 2 (shadow)"
+    assert version_log.describe_running_rollout(state, 99) == "beef: stage 1 of 2 (shadow)"
+    state.rollout = progress.end_rollout(
+        running, progress.RolloutStatus.ROLLED_BACK, "slow", clock.now()
+    )
+    refusal = versions.VersionRefusal("beef", "slow", "slow", ValueError())
+    state.record_rolled_back_version(refusal, clock.now())
+    found = await _ask(log)
+    assert (found["rollout"]["status"], found["rollout"]["reason"]) == ("rolledBack", "slow")
+    assert (found["refused"]["hash"], found["refused"]["isRolledBack"]) == ("beef", True)
+    assert [each["outcome"] for each in found["events"]] == ["rolledBack", "staged", "loaded"]
+    assert version_log.describe_running_rollout(state, 99) == ""
 
 
 @asynchronous

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import msgspec
 
+from policysched.observability.live_page import version_forms
+
 FORM = 1
 """Increases when a page changes so that older readers cannot use it."""
 
@@ -18,20 +20,6 @@ RULES_PATH = "/debug/rules"
 CLUSTER_PATH = "/debug/cluster"
 NODE_PATH = "/debug/node"
 EXPLAIN_PATH = "/debug/explain"
-
-
-class RefusedVersion(msgspec.Struct, frozen=True, rename="camel"):
-    """A version of the policies that is not used.
-
-    Attributes:
-        hash: "" if there were no texts.
-        at: time of the refusal, ISO 8601.
-        errors: the errors as `check` prints them; /debug/status truncates them.
-    """
-
-    hash: str
-    at: str
-    errors: str
 
 
 class RuleWithoutSamples(msgspec.Struct, frozen=True, rename="camel"):
@@ -73,7 +61,7 @@ class StatusDocument(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
         hash: the version of the policies in use, as in decisions; "" without policies.
         since: time at which this version came into use, ISO 8601.
         is_frozen: whether other versions are held back.
-        refused: the newest version if it is refused.
+        refused: the newest version if it is refused or was rolled back.
         profiles: names of the profiles.
         nodes, placed: numbers of nodes and of placed pods.
         pending: number of waiting pods, keyed by the name of the queue.
@@ -81,6 +69,7 @@ class StatusDocument(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
         generation: increases with every change of nodes, pods, queues, samples and policies.
         down_sources: the metrics sources that do not answer.
         rules_without_samples: the rules that are skipped, or for which pods wait.
+        rollout: hash of the new version in the running rollout, and its stage; "" without one.
     """
 
     form: int
@@ -96,7 +85,7 @@ class StatusDocument(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     hash: str
     since: str
     is_frozen: bool
-    refused: RefusedVersion | None
+    refused: version_forms.RefusedVersion | None
     profiles: list[str]
     nodes: int
     placed: int
@@ -105,6 +94,7 @@ class StatusDocument(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     generation: int
     down_sources: list[DownSource] = []
     rules_without_samples: list[RuleWithoutSamples] = []
+    rollout: str = ""
 
 
 class DecisionRow(msgspec.Struct, frozen=True, array_like=True):
@@ -217,58 +207,6 @@ class QueueDocument(msgspec.Struct, frozen=True, rename="camel"):
     pods: list[WaitingPod]
     unserved_count: int = 0
     unserved: list[UnservedPod] = []
-
-
-class NamedText(msgspec.Struct, frozen=True):
-    """A policy text with its name."""
-
-    name: str
-    text: str
-
-
-class UsedVersion(msgspec.Struct, frozen=True, rename="camel"):
-    """A version that is or was in use, in the form of schemas/versions.schema.json."""
-
-    hash: str
-    loaded_at: str
-    origin: str
-    in_use: bool
-    texts: list[NamedText]
-
-
-class VersionEvent(msgspec.Struct, frozen=True, rename="camel"):
-    """The outcome of a version that was offered since the start of the process.
-
-    Attributes:
-        outcome: loaded, kept, frozen or refused.
-        errors: of a refused version, as `check` prints them.
-    """
-
-    at: str
-    outcome: str
-    hash: str
-    errors: str
-
-
-class VersionsDocument(msgspec.Struct, frozen=True, rename="camel"):
-    """The versions of the policies that a process knows.
-
-    Attributes:
-        is_frozen: whether other versions are held back.
-        versions: newest first: those of this process, and those in the history ConfigMap.
-        events: newest first.
-        history: name of the history ConfigMap; "" if there is none.
-        problem: why the history ConfigMap cannot be read; "" if it can.
-    """
-
-    origin: str
-    is_frozen: bool
-    warnings: list[str]
-    refused: RefusedVersion | None
-    versions: list[UsedVersion]
-    events: list[VersionEvent]
-    history: str
-    problem: str
 
 
 class RuleCount(msgspec.Struct, frozen=True, rename="camel", kw_only=True):

@@ -24,6 +24,7 @@ from policysched.observability.live_page import (
     name_matches,
     queue_page,
     scheduler_pages,
+    version_forms,
 )
 from policysched.serving import http_server, json_answers, query_parameters
 
@@ -163,8 +164,8 @@ class LiveAnswers:
             {"limit": str(queue_page.MOST_PODS)},
         )
 
-    async def _read_versions(self) -> debug_forms.VersionsDocument:
-        return await self._read(debug_forms.VERSIONS_PATH, debug_forms.VersionsDocument)
+    async def _read_versions(self) -> version_forms.VersionsDocument:
+        return await self._read(debug_forms.VERSIONS_PATH, version_forms.VersionsDocument)
 
     async def _read_rules(self) -> debug_forms.RulesDocument:
         return await self._read(debug_forms.RULES_PATH, debug_forms.RulesDocument)
