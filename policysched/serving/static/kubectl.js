@@ -25,11 +25,26 @@ export function findConfigMaps(files, origin) {
  *
  * @param answer the versions of a running scheduler
  */
-export function makeRollbackCommand({ origin, history }, hash) {
+export function makeRollbackCommand(answer, hash) {
+  const place = makePlaceOptions(answer);
+  return place && /^[0-9a-f]+$/.test(hash) ? `policysched rollback ${hash}${place}` : "";
+}
+
+/**
+ * Returns the command that requests something of the running rollout; "" without a ConfigMap and history.
+ *
+ * @param verb pause, resume, promote or abort
+ */
+export function makeRolloutCommand(answer, verb) {
+  const place = makePlaceOptions(answer);
+  return place && `policysched rollout ${verb}${place}`;
+}
+
+/** Returns the options that name the ConfigMaps of the policies and of their history; "" if one is unknown. */
+function makePlaceOptions({ origin, history }) {
   const map = findConfigMaps([], origin).of("");
-  if (map === "" || !CONFIG_MAP.test(history) || !/^[0-9a-f]+$/.test(hash)) return "";
-  const place = history === `${map}-history` ? "" : ` --history ${history}`;
-  return `policysched rollback ${hash} --policy-configmap ${map}${place}`;
+  if (map === "" || !CONFIG_MAP.test(history)) return "";
+  return ` --policy-configmap ${map}${history === `${map}-history` ? "" : ` --history ${history}`}`;
 }
 
 /** Returns the command that shows who has written the ConfigMap of a running scheduler; "" without one. */

@@ -165,7 +165,8 @@ function View({ route, status, problem }) {
       return html`<${DecisionsView} status=${status} options=${route.options} problem=${problem} />`;
     case "versions":
       if (!isFollowed) return html`<p>Only a running scheduler has versions: start policysched ui with --decisions URL.</p>`;
-      return html`<${VersionsView} generation=${live} />`;
+      // Guards change while nothing else does.
+      return html`<${VersionsView} generation=${status.scheduler?.rollout ? status.askedAt : live} />`;
     case "policies":
     case "rules":
       return html`<${PoliciesView} kind=${name} what=${rest.join("/")} options=${route.options} hasVersions=${isFollowed} generation=${live} />`;

@@ -59,6 +59,7 @@ def scheduler() -> Iterator[running_scheduler.RunningScheduler]:
 
         made.do(add_node)
         made.schedule("a", "late")
+        made.change(running_scheduler.enter_stage)
         yield made
 
 

@@ -16,6 +16,7 @@ from policysched.reload import versions
 from tests import builders
 from tests.page import patches, running_scheduler
 from tests.page.browser.conftest import OpenPage
+from tests.page.browser.test_accessibility import AXE, find_faults
 from tests.scheduler import fakes
 
 pytestmark = pytest.mark.slow
@@ -435,6 +436,55 @@ def test_a_refused_version_shows_its_errors_and_a_rollback_ends_it(
         assert f"+ # {VISIBLE}" in shown
         assert "beef in use" in page.inner_text("header")
         assert page.query_selector("img") is None
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_a_rollout_is_shown_with_its_commands(
+    scheduler: running_scheduler.RunningScheduler, follow: Follow, open_page: OpenPage, width: int
+) -> None:
+    """Stage, judged pods and guards while it runs, in the banner too; then why it ended."""
+
+    def add_history(answer: Any) -> None:
+        answer["history"] = "sched/policies-history"
+
+    def add_stage(answer: Any) -> None:
+        for record in answer.get("decisions", ()):  # rows have none
+            record["rolloutStage"] = "beef: stage 2 of 3 (10 % of the workloads)"
+
+    scheduler.change_answers("/debug/versions", add_history)
+    scheduler.change_answers("/debug/decisions", add_stage)
+    scheduler.change(running_scheduler.enter_stage)
+    settings = {"bypass_csp": True, "color_scheme": "light"}  # for axe-core
+    with follow(scheduler) as url, open_page(url, width, **settings) as opened:
+        opened.page.evaluate(AXE.read_text(encoding="utf-8"))
+        page = opened.open_view("#/versions")
+        stage = "stage 2 of 3 (10 % of the workloads)"
+        page.wait_for_selector(f".banner:has-text('rollout of beef: {stage} details')")
+        text = page.inner_text("section.rollout")
+        for part in (f"{stage} since 5 Jan 2026", "12 of 20 pods judged", "pending: 0.02 <= 0.05"):
+            assert part in text
+        assert page.eval_on_selector("progress", "each => [each.value, each.max]") == [1, 3]
+        assert page.locator("section.rollout code").all_inner_texts() == [
+            f"policysched rollout {verb} --policy-configmap sched/policies"
+            for verb in ("pause", "promote", "abort")
+        ]
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        assert find_faults(page) == []
+        scheduler.change(lambda joined: running_scheduler.enter_stage(joined, is_paused=True))
+        page.wait_for_selector("section.rollout:has-text('paused') code:has-text('resume')")
+        scheduler.change(running_scheduler.roll_back)
+        page.wait_for_selector(f".banner:has-text('version beef was rolled back: {stage}: pend')")
+        page.wait_for_selector("section.refused h2:text-is('Version beef was rolled back')")
+        page.wait_for_selector(
+            "section.rollout:has-text('rolled back at 5 Jan 2026'):not(:has(code))"
+        )
+        events = page.locator(".events li").all_inner_texts()
+        assert "beef was rolled back, for the reason above" in events[0]
+        assert f"beef entered {stage}" in events[1]
+        page = opened.open_view("#/pods/default/a")
+        page.wait_for_selector(
+            f".record:has-text('by the version in force during the rollout of beef: {stage}')"
+        )
 
 
 def test_errors_of_a_refused_version_are_whole_on_a_phone(

@@ -18,7 +18,7 @@ export function describeProcess(status) {
   return `${process} ● ${role} · ${formatCount(status.nodes, "node")}, ${formatCount(status.placed, "placed pod")} · ${version}`;
 }
 
-/** Shows lines about a standby, a refused version, and an older scheduler. */
+/** Shows lines about a standby, a refused version, a rollout, and an older scheduler. */
 export function ProcessBanners({ status }) {
   const process = status.scheduler;
   return html`
@@ -26,9 +26,10 @@ export function ProcessBanners({ status }) {
     ${process && !process.isLeading && !process.isDryRun && html`<${Standby} process=${process} />`}
     ${process?.refused &&
     html`<p class="error banner" role="alert">
-      ▲ ${process.refused.hash ? `version ${process.refused.hash}` : "the current content of the policies"} is refused:${" "}
+      ▲ ${process.refused.hash ? `version ${process.refused.hash}` : "the current content of the policies"} ${process.refused.isRolledBack ? "was rolled back" : "is refused"}:${" "}
       ${describeFirstError(process.refused.errors)} <a href=${makeAddress(["versions"])}>details</a>
     </p>`}
+    ${process?.rollout && html`<p class="banner" role="status">rollout of ${process.rollout} <a href=${makeAddress(["versions"])}>details</a></p>`}
     ${process?.downSources.length + process?.rulesWithoutSamples.length > 0 && html`<${MetricTrouble} process=${process} />`}
     ${process?.isFrozen && html`<p class="warning banner">reloads are frozen: other versions of the policies are held back</p>`}
   `;

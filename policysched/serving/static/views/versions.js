@@ -1,4 +1,4 @@
-// The versions of the policies of a running scheduler: in use, refused, and earlier ones.
+// The versions of the policies of a running scheduler: in use, refused, in a rollout, and earlier ones.
 
 import { html } from "../html.js";
 import { useState } from "../vendor/preact.js";
@@ -8,12 +8,15 @@ import { formatMoment } from "../numbers.js";
 import { makeAuthorCommand, makeRollbackCommand } from "../kubectl.js";
 import { Changes } from "./changes.js";
 import { ErrorText } from "./error_text.js";
+import { Rollout } from "./rollout.js";
 
 const OUTCOMES = {
   loaded: "came into use",
   refused: "was refused",
   frozen: "was held back",
   kept: "stayed in use",
+  staged: "entered a stage",
+  rolledBack: "was rolled back",
 };
 
 export function VersionsView({ generation }) {
@@ -26,6 +29,7 @@ export function VersionsView({ generation }) {
     <p>source: ${answer.origin}${answer.isFrozen && html`, <b>frozen</b>: other versions are held back`}</p>
     <p class="quiet">The scheduler does not know who has edited them: ${author ? html`<code>${author}</code> names the latest writers, and ` : ""}the repository from which they come has its log.</p>
     ${answer.refused && html`<${Refused} refused=${answer.refused} />`}
+    ${answer.rollout && html`<${Rollout} answer=${answer} />`}
     ${answer.warnings.map((warning) => html`<p class="warning">${warning}</p>`)}
     <h2>In use and before</h2>
     ${answer.versions.length === 0 && html`<p>There are no policies: pods are placed as by kube-scheduler.</p>`}
@@ -36,9 +40,10 @@ export function VersionsView({ generation }) {
 }
 
 function Refused({ refused }) {
+  const { isRolledBack } = refused;
   return html`<section class="refused">
-    <h2>${refused.hash ? `Version ${refused.hash}` : "The current content of the source"} is refused</h2>
-    <p class="quiet">since ${formatMoment(refused.at)}; the version in use stays</p>
+    <h2>${refused.hash ? `Version ${refused.hash}` : "The current content of the source"} ${isRolledBack ? "was rolled back" : "is refused"}</h2>
+    <p class="quiet">${isRolledBack ? "at" : "since"} ${formatMoment(refused.at)}; the version in use ${isRolledBack ? "decides about all pods until the policies are edited" : "stays"}</p>
     <${ErrorText} text=${refused.errors} role="region" />
   </section>`;
 }
@@ -63,8 +68,8 @@ function Events({ events, refused }) {
     <ul class="events">
       ${events.map(
         (event) => html`<li>
-          ${formatMoment(event.at)}: ${event.hash || "the content of the source"} ${OUTCOMES[event.outcome] ?? event.outcome}
-          ${event.errors && (event.errors === refused?.errors ? ", with the errors above" : html`<${ErrorText} text=${event.errors} role="region" />`)}
+          ${formatMoment(event.at)}: ${event.hash || "the content of the source"} ${event.stage ? `entered ${event.stage}` : (OUTCOMES[event.outcome] ?? event.outcome)}
+          ${event.errors && (event.errors === refused?.errors ? `, ${refused.isRolledBack ? "for the reason" : "with the errors"} above` : html`<${ErrorText} text=${event.errors} role="region" />`)}
         </li>`,
       )}
     </ul>`;
