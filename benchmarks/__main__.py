@@ -16,6 +16,7 @@ from benchmarks.comparison import compare
 
 COMMANDS = {
     "algorithm": ("cycle.algorithm", "the scheduling cycle alone, without a server"),
+    "audit": ("commands.auditing", "duration of `audit` on a dump"),
     "calls": ("running.calls", "CPU time of a call to the API server, for both HTTP clients"),
     "explain": ("commands.explaining", "duration of `explain pod` on a dump"),
     "karmada": ("karmada.throughput", "bindings per second, compared with karmada-scheduler"),

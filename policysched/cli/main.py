@@ -35,6 +35,7 @@ _HELP = {
     "explain": "explain why a pod fits on each node or not, and show the scores of nodes",
     "simulate": "schedule the pending pods of a cluster file",
     "plan": "show the effect of a policy change on the pods of a cluster",
+    "audit": "list running pods that the policies would not place where they are",
     "rollback": "restore an earlier version of the policies on a cluster",
     "rollout": "show, hold or end the rollout of a new version of the policies",
     "webhook": "refuse ConfigMaps of broken policies when they are applied",
@@ -46,7 +47,9 @@ _HELP = {
 _OWN_OPTIONS = ("-h", "--help", "--version", "--")
 _SERVERS = ("run", "webhook")
 """Commands in which the last value of a repeated option wins: manifest overlays append flags."""
-_DECIDING = frozenset({"demo", "explain", "karmada", "plan", "run", "simulate", "test", "ui"})
+_DECIDING = frozenset(
+    {"audit", "demo", "explain", "karmada", "plan", "run", "simulate", "test", "ui"}
+)
 """Commands that filter and score, for which the kernels must be those of the sources."""
 _NAMESPACE = frozenset({"-n", "--namespace"})
 _NAMESPACE_HINT = "write the namespace in the name: `policysched explain NAMESPACE/NAME`"

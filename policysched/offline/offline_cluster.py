@@ -20,6 +20,7 @@ class OfflineCluster:
     """The cluster that `explain` and `simulate` work on.
 
     Attributes:
+        clock: the clock of the cache.
         cache: nodes, placed pods and all other objects except pending pods.
         shapes: the shapes of all its pods.
         placed: the pods on nodes, keyed by `namespace/name`.
@@ -29,6 +30,7 @@ class OfflineCluster:
         passed_over: why the other pods neither wait nor run, keyed by `namespace/name`.
     """
 
+    clock: clocks.ManualClock
     cache: caches.Cache
     shapes: pod_shape.PodShapeCache
     placed: dict[str, pod_shape.PodInfo] = dataclasses.field(default_factory=dict)
@@ -38,7 +40,8 @@ class OfflineCluster:
 
 def make_empty_cluster(now: datetime.datetime) -> OfflineCluster:
     """Return an empty cluster whose clock is stopped at `now`."""
-    return OfflineCluster(caches.Cache(clocks.ManualClock(now)), pod_shape.PodShapeCache())
+    clock = clocks.ManualClock(now)
+    return OfflineCluster(clock, caches.Cache(clock), pod_shape.PodShapeCache())
 
 
 def add_cluster_objects(

@@ -6,10 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from policysched.cluster.objects import objects
-from policysched.cluster.pods import pod_shape
-
-_TEMPLATE_HASH = "pod-template-hash"
-"""The label that a Deployment gives to its ReplicaSets and pods: its name without this hash."""
+from policysched.cluster.pods import pod_shape, workloads
 
 
 def describe_pod(info: pod_shape.PodInfo) -> dict[str, Any]:
@@ -31,13 +28,8 @@ def describe_pod(info: pod_shape.PodInfo) -> dict[str, Any]:
 
 def _describe_owner(metadata: objects.ObjectMeta) -> str:
     """Return the kind and the name of the object whose template makes the pod; "" for none."""
-    owner = next((each for each in metadata.owner_references if each.controller), None)
-    if owner is None:
-        return ""
-    suffix = f"-{metadata.labels.get(_TEMPLATE_HASH, '')}"
-    if owner.kind == "ReplicaSet" and suffix != "-" and owner.name.endswith(suffix):
-        return f"Deployment {owner.name.removesuffix(suffix)}"
-    return f"{owner.kind} {owner.name}"
+    workload = workloads.find_workload(metadata)
+    return "" if workload is None else f"{workload.kind} {workload.name}"
 
 
 def _list_pairs(labels: Mapping[str, str]) -> list[str]:

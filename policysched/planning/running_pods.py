@@ -11,12 +11,9 @@ import dataclasses
 from collections.abc import Callable, Sequence
 
 from policysched.cluster import what_if
-from policysched.cluster.pods import pod_shape
+from policysched.cluster.pods import pending_pods, pod_shape
 from policysched.planning import changes, deciding, decision_comparing, two_sided_cluster
 from policysched.plugins.dynamic_resources import released_claims
-
-_MIRROR = "kubernetes.io/config.mirror"
-"""The annotation of static pods, which the kubelet runs without a scheduler."""
 
 
 def compare_running_pods(
@@ -29,7 +26,7 @@ def compare_running_pods(
         tuple[two_sided_cluster.DecidingProfileNames, int, str], list[pod_shape.PodInfo]
     ] = {}
     for info in where.cluster.placed.values():
-        if not would_be_scheduled(info):
+        if not pending_pods.would_be_scheduled(info):
             continue
         pair = where.find_profiles(info)
         if pair.old is None and pair.new is None:
@@ -43,11 +40,6 @@ def compare_running_pods(
     for (pair, _, node), infos in sorted(groups.items(), key=lambda item: item[0][1:]):
         looking.compare_identical_pods(pair, node, infos)
         advance(len(infos))
-
-
-def would_be_scheduled(info: pod_shape.PodInfo) -> bool:
-    """Return whether a scheduler would place a running pod if it were created again."""
-    return not info.is_terminating and _MIRROR not in info.pod.metadata.annotations
 
 
 class _RunningPodComparer:
@@ -84,7 +76,7 @@ class _RunningPodComparer:
         infos: Sequence[pod_shape.PodInfo],
     ) -> changes.PodChange | None:
         """Return the change for the first pod in `infos`; the caller removed it from its node."""
-        info, snap = two_sided_cluster.make_pending_pod(infos[0]), self._world.take_snapshot()
+        info, snap = pending_pods.make_pending_pod(infos[0]), self._world.take_snapshot()
         if None in (pair.old, pair.new):
             return self._make_one_sided_change(pair, node, info)
         old = self._comparing.decide_old(pair, info, (node,))

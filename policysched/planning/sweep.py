@@ -12,10 +12,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from policysched.cluster import what_if
 from policysched.cluster.objects import objects
+from policysched.cluster.pods import pending_pods
 from policysched.inputs import cluster_file
 from policysched.lang.checked import checked
 from policysched.offline import sessions, simulating
-from policysched.planning import balance, deciding, running_pods, sweep_axes, two_sided_cluster
+from policysched.planning import balance, deciding, sweep_axes, two_sided_cluster
 from policysched.profiles import policies
 
 _DAEMON_SET = "DaemonSet"
@@ -172,7 +173,7 @@ def _iterate_running_pod_fits(now: sessions.PodDecider) -> Iterator[bool]:
     known: dict[tuple[int, str], bool] = {}
     placed = sorted(now.cluster.placed.values(), key=lambda info: info.shape.index)
     for info in placed:
-        if not running_pods.would_be_scheduled(info) or not now.choice.would_be_queued(info):
+        if not pending_pods.would_be_scheduled(info) or not now.choice.would_be_queued(info):
             continue
         node = info.pod.spec.node_name
         key = (info.shape.index, node)
@@ -181,9 +182,7 @@ def _iterate_running_pod_fits(now: sessions.PodDecider) -> Iterator[bool]:
             with what_if.WhatIf(snap) as supposed:
                 supposed.remove_pods([(info, row)])
                 framework = now.choice.require_framework(info)
-                decision = deciding.decide_pod(
-                    framework, two_sided_cluster.make_pending_pod(info), snap
-                )
+                decision = deciding.decide_pod(framework, pending_pods.make_pending_pod(info), snap)
                 known[key] = bool(decision.get_feasible_mask()[row])
         yield known[key]
 
@@ -198,13 +197,12 @@ def _make_pods_pending(
     freed = {
         info.key
         for info in now.cluster.placed.values()
-        if running_pods.would_be_scheduled(info)
+        if pending_pods.would_be_scheduled(info)
         and not _is_daemon_set_pod(info.pod)
         and now.choice.would_be_queued(info)
     }
     pods = [
-        two_sided_cluster.remove_node_from_pod(pod) if pod.key in freed else pod
-        for pod in found.pods
+        pending_pods.remove_node_from_pod(pod) if pod.key in freed else pod for pod in found.pods
     ]
     return dataclasses.replace(found, pods=pods)
 

@@ -13,12 +13,9 @@ import functools
 from collections.abc import Callable, Iterable
 from typing import Final
 
-import msgspec
-
 from policysched import clock as clocks
 from policysched.cluster import cache as caches
 from policysched.cluster import elapsed_time, snapshot
-from policysched.cluster.objects import objects
 from policysched.cluster.pods import pod_shape
 from policysched.compiler import needs
 from policysched.framework import handles, runtime
@@ -289,18 +286,6 @@ class SideFrameworks:
     def get_framework(self, name: str) -> runtime.Framework:
         """Return the framework of the profile with this name."""
         return self._frameworks[name]
-
-
-def make_pending_pod(info: pod_shape.PodInfo) -> pod_shape.PodInfo:
-    """Return a placed pod as a pending pod."""
-    return pod_shape.PodInfo(remove_node_from_pod(info.pod), info.shape)
-
-
-def remove_node_from_pod(pod: objects.Pod) -> objects.Pod:
-    """Return a pod without its node and its nomination."""
-    spec = msgspec.structs.replace(pod.spec, node_name="")
-    said = msgspec.structs.replace(pod.status, nominated_node_name="")
-    return msgspec.structs.replace(pod, spec=spec, status=said)
 
 
 NO_PROFILE: Final = checked.CheckedProfile(

@@ -114,7 +114,7 @@ def add_now_option(group: argparse._ActionsContainer, default: str | None = None
     group.add_argument(
         "--now",
         metavar="TIME",
-        type=_parse_now,
+        type=parse_now,
         help="time for `during`, `expires` and ages, such as 2026-03-02T10:00:00+01:00; "
         "default: now",
         default=default,
@@ -326,7 +326,7 @@ def parse_param_values(given: list[str] | tuple[str, ...]) -> dict[str, str]:
     return found
 
 
-def _parse_now(text: str) -> datetime.datetime:
+def parse_now(text: str) -> datetime.datetime:
     """Parse an ISO 8601 time; without an offset it is UTC."""
     time = clocks.parse_time(text)
     if time is None:

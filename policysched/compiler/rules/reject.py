@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import functools
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -23,6 +24,18 @@ from policysched.compiler.rules import base, hysteresis
 from policysched.framework import apart, cycle_state, interface, status
 from policysched.kernels import programs as operations
 from policysched.lang.checked import checked, checked_expr, elapsed_times
+
+
+class SampleVerdicts(NamedTuple):
+    """What samples alone say about n nodes.
+
+    Attributes:
+        is_rejected: bool (n,), whether the condition holds.
+        is_unknown: bool (n,), whether the condition is undecided for lack of samples.
+    """
+
+    is_rejected: columns.NodeMask
+    is_unknown: columns.NodeMask
 
 
 class Reject(base.PolicyRule):
@@ -55,6 +68,7 @@ class Reject(base.PolicyRule):
         super().__init__(rule.head, rule_scope)
         condition = rewrites.apply(rule.condition)
         self.condition = lower.lower(condition)
+        self._lower = lower
         self.reads = reads_of_rule(condition)
         self.facts = node_facts.find_facts_of_condition(condition)
         self.outage = lower.outage(condition)
@@ -183,6 +197,49 @@ class Reject(base.PolicyRule):
         if self.hysteresis is not None:
             rejected |= (truths == 0) & self.hysteresis.is_held(nodes)
         return rejected
+
+    @functools.cached_property
+    def _measured(self) -> lowering.Expression:
+        """The condition by samples alone, without what just-placed pods add."""
+        if interface.Reads.METRICS not in self.reads:
+            return self.condition
+        return self._lower.measured().lower(self.condition.source)
+
+    @property
+    def judges_attempts(self) -> bool:
+        """Whether the condition is about the moment of an attempt: `waiting` or `podAge`."""
+        times = (
+            each
+            for each in checked_expr.walk_expressions(self.condition.source)
+            if isinstance(each, checked_expr.ElapsedTime)
+        )
+        return any(each.kind != "nodeAge" for each in times)
+
+    def remember_by_samples(
+        self, state: cycle_state.CycleState, shape: pod_shape.PodShape, snap: snapshot.Snapshot
+    ) -> None:
+        """Let `judge_by_samples` count for each node as if only its own pods had changed."""
+        if self._measured.program.counted:
+            self._measured.program.remember_counts(state, shape, snap)
+
+    @base.evaluates
+    def judge_by_samples(
+        self, state: cycle_state.CycleState, shape: pod_shape.PodShape, nodes: snapshot.NodeView
+    ) -> SampleVerdicts:
+        """Return which of n nodes the rule rejects, except for lack of samples.
+
+        Pods that were just placed add nothing to samples.
+        """
+        nowhere: columns.NodeMask = np.zeros(len(nodes), np.bool_)
+        if self.outage.is_on(nodes.snapshot, state):
+            return SampleVerdicts(nowhere, ~nowhere)
+        truths = self._measured.evaluate(nodes, shape, state)
+        if interface.Reads.METRICS not in self.reads:
+            return SampleVerdicts(self._select_rejected(truths), nowhere)
+        rejected: columns.NodeMask = truths == 1
+        if self.hysteresis is not None:
+            rejected |= (truths == 0) & self.hysteresis.is_held(nodes)
+        return SampleVerdicts(rejected, np.isnan(truths))
 
     def _select_rejected(self, truths: columns.FloatArray) -> columns.NodeMask:
         selected: columns.NodeMask = truths != 0 if self._rejects_unknown else truths == 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pathlib
 import urllib.parse
+from collections.abc import Sequence
 from typing import Any
 
 import policysched
@@ -27,28 +28,29 @@ def as_json(report: linter.LintResult) -> dict[str, Any]:
     """Return a SARIF log with one run."""
     codes = sorted({finding.code for finding in report.findings})
     prints = file_regions.compute_fingerprints(report.findings, report.texts)
+    return make_log(
+        [_make_rule_descriptor(code) for code in codes],
+        [
+            _make_result(finding, print_, codes, report)
+            for finding, print_ in zip(report.findings, prints, strict=True)
+        ],
+    )
+
+
+def make_log(rules: Sequence[Any], results: Sequence[Any]) -> dict[str, Any]:
+    """Return a log with one run, from descriptors of rules and from results."""
+    driver = {"name": "policysched", "version": policysched.__version__, "rules": rules}
     return {
         "$schema": SCHEMA,
         "version": "2.1.0",
         "runs": [
             {
-                "tool": {"driver": _make_tool_driver(codes)},
+                "tool": {"driver": driver},
                 "originalUriBaseIds": {_ROOT: {"description": {"text": _ROOT_MEANS}}},
                 "columnKind": "unicodeCodePoints",
-                "results": [
-                    _make_result(finding, print_, codes, report)
-                    for finding, print_ in zip(report.findings, prints, strict=True)
-                ],
+                "results": results,
             }
         ],
-    }
-
-
-def _make_tool_driver(codes: list[str]) -> dict[str, Any]:
-    return {
-        "name": "policysched",
-        "version": policysched.__version__,
-        "rules": [_make_rule_descriptor(code) for code in codes],
     }
 
 
@@ -74,13 +76,13 @@ def _make_result(
         "ruleIndex": codes.index(finding.code),
         "level": _LEVELS[finding.severity],
         "message": {"text": finding.message + advice},
-        "locations": [_make_location(file_regions.locate_span(finding.span, report.texts))],
+        "locations": [make_location(file_regions.locate_span(finding.span, report.texts))],
         "partialFingerprints": {"policysched/v1": print_},
     }
     if finding.secondary:
         result["relatedLocations"] = [
             {
-                **_make_location(file_regions.locate_span(each.span, report.texts)),
+                **make_location(file_regions.locate_span(each.span, report.texts)),
                 "message": {"text": each.text},
             }
             for each in finding.secondary
@@ -107,7 +109,8 @@ def _make_sarif_fix(title: str, edits: list[tuple[file_regions.FileRegion, str]]
     }
 
 
-def _make_location(place: file_regions.FileRegion) -> dict[str, Any]:
+def make_location(place: file_regions.FileRegion) -> dict[str, Any]:
+    """Return the location of a region of a file."""
     return {
         "physicalLocation": {
             "artifactLocation": _make_artifact(place.file),

@@ -1,0 +1,124 @@
+"""`audit`: list running pods that the policies in force would not place where they are.
+
+policysched audit --cluster FILE POLICY...
+policysched audit --live --prometheus URL --for 10m POLICY...
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+from typing import TYPE_CHECKING
+
+from policysched import clock as clocks
+from policysched import errors
+from policysched.cli import fast_exit
+from policysched.cli.options import cluster_options, offline_options
+from policysched.cli.render import output, progress
+from policysched.cli.subcommands import audit_inputs
+
+if TYPE_CHECKING:
+    from policysched.auditing import violations
+    from policysched.offline import sessions
+
+_TEXT, _SARIF = "text", "sarif"
+_EPILOG = """\
+exit codes: 0 no violation, 1 violations, 2 unreadable input, 3 invalid usage
+
+POLICY is a .policy file, a folder of such files, or a ConfigMap manifest. Only the rules of
+policies are audited, not kube-scheduler's plugins; a missing sample is no violation.
+"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the options."""
+    parser.epilog = _EPILOG
+    parser.add_argument("policies", metavar="POLICY", nargs="*", help="the policies in force")
+    group = parser.add_argument_group("cluster")
+    cluster_options.add_cluster_options(
+        group,
+        "the output of `kubectl get nodes,pods -A -o json` (or yaml), optionally with "
+        "namespaces, services and workloads; `-` reads it from stdin",
+    )
+    group.add_argument(
+        "--params",
+        "--param",
+        metavar="NAME=VALUE",
+        action="append",
+        help="value of a param of the policies (repeatable)",
+    )
+    audit_inputs.add_metric_options(group)
+    group.add_argument(
+        "--at",
+        "--now",
+        dest="now",
+        metavar="TIME",
+        type=offline_options.parse_now,
+        help="time of the audit, such as 2026-03-02T10:00:00+01:00; default: now",
+    )
+    group.add_argument("--scheduler-name", metavar="N", help="use this profile for all pods")
+    group.add_argument(
+        "--config",
+        metavar="FILE",
+        help="configuration of `run`: its profiles, plugins and params count",
+    )
+    parser.add_argument(
+        "-o",
+        "--output",
+        choices=(_TEXT, output.HUMAN, output.WIDE, output.JSON, _SARIF),
+        default=_TEXT,
+        help="text (the default), wide (tables are not folded to the width of the terminal), "
+        "json, or sarif for code scanning",
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the violations."""
+    if args.for_seconds and args.prometheus is None:
+        raise errors.UsageError("--for needs --prometheus URL: other inputs have no past samples")
+    if args.metrics is not None and args.prometheus is not None:
+        raise errors.UsageError("--metrics and --prometheus are mutually exclusive")
+    offline_options.refuse_empty_options(args, "prometheus")
+    from policysched.offline import sessions  # noqa: PLC0415 - `--help` does not need NumPy
+
+    at = args.now or clocks.SystemClock().now()
+    args.now = at
+    with progress.show_reading_progress("reading the input", [args.cluster]):
+        session = sessions.OfflineDeciderSource(offline_options.read_configured_inputs(args))
+    offline_options.print_session_warnings(session)
+    if session.is_lines:
+        raise errors.InputError("<stdin>", "has JSON lines; an audit needs one cluster")
+    source = audit_inputs.AuditSource(session, at, args)
+    decider, result = source.audit()
+    fast_exit.keep_until_exit(decider)
+    if args.prometheus is None:
+        offline_options.print_missing_samples_note(session)
+    offline_options.print_unserved_pods_note(decider)
+    if args.for_seconds:
+        lasting = [each for each in result.violations if _lasts(each, args.for_seconds)]
+        result = dataclasses.replace(result, violations=lasting)
+    _write(decider, result, args)
+    return errors.EXIT_FINDINGS if result.violations else errors.EXIT_OK
+
+
+def _lasts(violation: violations.Violation, least_seconds: float) -> bool:
+    """Return whether a violation by metrics has lasted long enough; others have no age."""
+    return violation.age is None or violation.age.seconds >= least_seconds
+
+
+def _write(
+    decider: sessions.PodDecider, result: violations.AuditResult, args: argparse.Namespace
+) -> None:
+    """Print the report in the form that the options name."""
+    from policysched.auditing import report as reports  # noqa: PLC0415 - not needed for `--help`
+    from policysched.cli.reports import audit_sarif, audit_text  # noqa: PLC0415 - as above
+
+    policy_set = decider.policy_set
+    report = reports.make_report(result, args.now, decider.choice.policies, policy_set.content_hash)
+    if args.output == output.JSON:
+        output.write_text(output.encode_json(report))
+    elif args.output == _SARIF:
+        texts = audit_inputs.read_policy_texts(args.policies)
+        output.write_text(output.encode_json(audit_sarif.make_sarif_log(report, result, texts)))
+    else:
+        output.write_report(audit_text.format_audit_text(report))

@@ -1,0 +1,91 @@
+"""Format the report of `audit` as text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from policysched import amounts
+from policysched.cli.options import offline_options
+from policysched.cli.render import output, styles
+
+_INDENT = "  "
+
+
+def format_audit_text(report: Mapping[str, Any]) -> str:
+    """Return the summary, a table of violations for each rule, and what was not judged."""
+    parts = [_format_summary(report), _format_policies(report)]
+    for rule in report["rules"]:
+        parts += ["", _format_rule_head(rule), _format_table(rule)]
+    notes = list(_format_notes(report))
+    return "\n".join([*parts, *([""] if notes else []), *notes])
+
+
+def _format_summary(report: Mapping[str, Any]) -> str:
+    judged = output.format_count(report["pods"], "running pod")
+    if not report["rules"]:
+        good = styles.mark_text_style("no violation", styles.GOOD)
+        return f"{good} among {judged}"
+    number = f"{report['violatingPods']:,}"
+    verb = "violates" if report["violatingPods"] == 1 else "violate"
+    rules = output.format_count(len(report["rules"]), "rule")
+    bad = styles.mark_text_style(f"{number} of {judged} {verb} {rules}", styles.BAD)
+    return f"{bad}: the policies would not place them on their nodes"
+
+
+def _format_policies(report: Mapping[str, Any]) -> str:
+    files = sorted({rule["file"] for rule in report["rules"]})
+    if files:
+        return offline_options.format_policies_in_force(
+            files, report["policies"], report["policyHash"]
+        )
+    named = output.join_names_briefly(report["policies"]) or "no policy in force"
+    return f"judged by {named}"
+
+
+def _format_rule_head(rule: Mapping[str, Any]) -> str:
+    name = styles.mark_text_style(f"{rule['policy']}/{rule['rule']}", styles.HEADING)
+    pods = output.format_count(rule["pods"], "pod")
+    nodes = output.format_count(len(rule["nodes"]), "node")
+    place = f"{rule['file']}:{rule['line']}"
+    return f"{name} ({place}), {pods} on {nodes}\n{_INDENT}{rule['text']}"
+
+
+def _format_table(rule: Mapping[str, Any]) -> str:
+    rows = [
+        (
+            node["node"],
+            f"{pod['namespace']}/{pod['name']}",
+            _format_workload(pod["workload"]),
+            _format_age(pod),
+            pod["evidence"] or pod["reason"],
+        )
+        for node in rule["nodes"]
+        for pod in node["pods"]
+    ]
+    header = ("NODE", "POD", "WORKLOAD", "FOR", "EVIDENCE")
+    return output.format_table(header, rows, _INDENT)
+
+
+def _format_workload(workload: Mapping[str, str] | None) -> str:
+    return "none" if workload is None else f"{workload['kind']}/{workload['name']}"
+
+
+def _format_age(pod: Mapping[str, Any]) -> str:
+    """Return how long a violation has lasted, or the age of the pod as its limit."""
+    if pod["ageSeconds"] is not None:
+        least = "at least " if pod["isAgeMinimum"] else ""
+        return least + amounts.format_age(pod["ageSeconds"])
+    if pod["podAgeSeconds"] is not None:
+        return f"at most {amounts.format_age(pod['podAgeSeconds'])}"
+    return "unknown"
+
+
+def _format_notes(report: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what was not judged, and why."""
+    for each in report["unknown"]:
+        pods = output.format_count(each["pods"], "pod")
+        yield f"not judged by {each['rule']}: {pods}, whose nodes have no valid sample"
+    if report["attemptRules"]:
+        names = output.join_names_briefly(report["attemptRules"])
+        yield f"not audited: {names}, because `waiting` and `podAge` are about an attempt"

@@ -1,0 +1,158 @@
+"""Inputs of `audit`: the cluster, and metrics from a file or with their past from Prometheus."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import pathlib
+from typing import TYPE_CHECKING
+
+from policysched import errors
+from policysched.cli.options import offline_options
+from policysched.cli.render import progress
+
+if TYPE_CHECKING:
+    import datetime
+    from collections.abc import Mapping
+
+    from policysched.auditing import violations
+    from policysched.inputs import cluster_file
+    from policysched.lang import source
+    from policysched.offline import metric_histories, sessions
+
+_LOOKBACK_SECONDS = 3600.0
+"""How far back the ages of violations are measured, unless --for asks for more."""
+
+
+def add_metric_options(group: argparse._ActionsContainer) -> None:
+    """Add the options that select the samples of metrics."""
+    group.add_argument(
+        "--metrics",
+        metavar="FILE",
+        help="values of metrics, as YAML or JSON: `cpu_busy: {node-1: 91%%, node-2: _}`",
+    )
+    group.add_argument(
+        "--prometheus",
+        metavar="URL",
+        help="the server whose metrics the policies read; its past samples give the ages of "
+        "violations. Credentials are in the settings of `lint`",
+    )
+    group.add_argument(
+        "--for",
+        dest="for_seconds",
+        metavar="DURATION",
+        type=_parse_duration,
+        default=0.0,
+        help="of the violations by metrics, list only those that have lasted so long, such as "
+        "10m; needs --prometheus",
+    )
+
+
+def _parse_duration(text: str) -> float:
+    from policysched import units  # noqa: PLC0415 - most runs have no duration
+    from policysched.lang.words import numerals  # noqa: PLC0415 - as above
+
+    literal = numerals.parse_numeral(text)
+    seconds = None if literal is None else literal.convert_to_unit(units.SECONDS)
+    if seconds is None or seconds <= 0:
+        raise argparse.ArgumentTypeError(f"`{text}` is not a duration such as 10m")
+    return seconds
+
+
+def read_policy_texts(paths: list[str]) -> Mapping[str, source.SourceText]:
+    """Return the policy texts by name, to find places in their files."""
+    from policysched.inputs import policy_sources  # noqa: PLC0415 - most runs need no texts
+
+    files = [path for path in paths if path != "-"]
+    return {text.name: text for text in policy_sources.read_policy_texts(files)}
+
+
+class AuditSource:
+    """Audits the cluster of a session, with the samples that the options name."""
+
+    def __init__(
+        self,
+        session: sessions.OfflineDeciderSource,
+        at: datetime.datetime,
+        args: argparse.Namespace,
+    ) -> None:
+        """Audit at the time `at`."""
+        self._session = session
+        self._at = at
+        self._args = args
+
+    def audit(self) -> tuple[sessions.PodDecider, violations.AuditResult]:
+        """Return the decider that judged the pods, and the result."""
+        if self._args.prometheus is None:
+            decider = next(offline_options.iterate_pod_deciders(self._session, self._args))
+            return decider, audit_pods(decider)
+        return self._audit_with_history()
+
+    def _audit_with_history(self) -> tuple[sessions.PodDecider, violations.AuditResult]:
+        """Audit with the samples of a Prometheus server; measure ages by its past samples."""
+        from policysched.auditing import cluster_audit, violation_ages  # noqa: PLC0415 - not needed for `--help`
+        from policysched.offline import metric_histories  # noqa: PLC0415 - imports an HTTP client
+
+        with progress.show_reading_progress("reading the cluster", [self._args.cluster]):
+            where, found = next(self._session.clusters.places)
+        times = self._make_history_times()
+        histories = self._read_histories(found, times)
+        factory = dataclasses.replace(self._session.factory, now=times.start)
+        decider = factory.make_decider(found, where)
+        metric_histories.replay_samples(decider.cluster, histories, times)
+        result = audit_pods(decider)
+        if not any(violation_ages.reads_metrics(each.rule) for each in result.violations):
+            return decider, result
+        # The state of rules with `until` follows from all samples, so the past needs a new cluster.
+        past = factory.make_decider(found, where)
+        audit = cluster_audit.ClusterAudit(
+            past.choice.choose_framework, past.cluster.cache.snapshot
+        )
+        ages = violation_ages.MetricViolationAges(audit, result)
+        ages.watch(past.cluster.placed, past.cluster.cache.snapshot())
+        metric_histories.replay_samples(past.cluster, histories, times, ages.observe)
+        aged = ages.add_ages(past.cluster.placed, past.cluster.cache.snapshot())
+        return decider, dataclasses.replace(result, violations=aged)
+
+    def _make_history_times(self) -> metric_histories.HistoryTimes:
+        from policysched.offline import metric_histories  # noqa: PLC0415 - imports an HTTP client
+        from policysched.profiles import policies  # noqa: PLC0415 - not needed for `--help`
+
+        compiled = policies.compile_policy_set(self._session.factory.policies)
+        needed = {} if compiled is None else compiled.metric_needs.histories
+        windows = {key: need.seconds for key, need in needed.items()}
+        length_seconds = max(_LOOKBACK_SECONDS, self._args.for_seconds)
+        return metric_histories.HistoryTimes(self._at, length_seconds, windows)
+
+    def _read_histories(
+        self, found: cluster_file.ClusterObjects, times: metric_histories.HistoryTimes
+    ) -> list[metric_histories.MetricHistory]:
+        """Return the past samples of all metrics.
+
+        Raises:
+            InputError: the address or the settings of the server are invalid.
+            RemoteError: the server does not answer.
+        """
+        from policysched.inputs import lint_settings  # noqa: PLC0415 - most runs need none
+        from policysched.offline import lint_prometheus, metric_histories  # noqa: PLC0415 - imports an HTTP client
+        from policysched.profiles import named_profile  # noqa: PLC0415 - as above
+
+        table = lint_settings.read_prometheus_settings(None, pathlib.Path.cwd())
+        server = lint_prometheus.make_prometheus_source(self._args.prometheus, table)
+        metrics = named_profile.list_profile_node_metrics(
+            self._session.factory.policies, self._args.scheduler_name
+        )
+        with progress.show_progress("querying Prometheus"):
+            return metric_histories.read_metric_histories(server, metrics, found.nodes, times)
+
+
+def audit_pods(decider: sessions.PodDecider) -> violations.AuditResult:
+    """Return the violations of the running pods of a cluster."""
+    from policysched.auditing import cluster_audit  # noqa: PLC0415 - not needed for `--help`
+
+    if not decider.cluster.cache.snapshot().node_count:
+        raise errors.InputError("--cluster", "has no Node; an audit judges pods on their nodes")
+    with progress.show_progress("auditing pods"):
+        return cluster_audit.audit_cluster(
+            decider.choice.choose_framework, decider.cluster.cache.snapshot
+        )

@@ -1,0 +1,278 @@
+"""`audit` on small clusters: its report in all forms, ages by a Prometheus server, exit codes."""
+
+from __future__ import annotations
+
+import json
+import pathlib
+from typing import Any
+
+import pytest
+
+from policysched.cli import main
+from tests import report_schemas
+from tests.cli import clusters
+from tests.promapi import fake_prometheus as fake
+
+POLICY = """version 1
+metric busy: ratio = `busy` node instance refresh 60s maxAge 5m
+policy web {
+  for pods where app = web
+  nodeAffinity required pool = fast as fast
+  reject when busy > 80% missing reject as too-hot
+  topologySpread self topologyKey zone maxSkew 1 as even
+}
+policy tried {
+  mode shadow
+  for pods
+  nodeAffinity required pool = other as never
+}
+"""
+AT_SECONDS = 1_772_000_000.0
+AT = "2026-02-25T06:13:20Z"
+
+
+@pytest.fixture
+def inputs(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Return the arguments for a cluster and a policy in a folder of their own."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "web.policy").write_text(POLICY, encoding="utf-8")
+    nodes = (
+        clusters.node("a", pool="fast", zone="x"),
+        clusters.node("b", pool="slow", zone="y"),
+    )
+    clusters.write(tmp_path, *nodes, _pod("one", "a"), _pod("two", "b"))
+    return ["--cluster", "cluster.json", "web.policy"]
+
+
+def _pod(name: str, node: str, **status: Any) -> dict[str, Any]:
+    """Return a running pod of a Deployment."""
+    pod = clusters.pod(name, on=node)
+    pod["metadata"] |= {
+        "uid": name,
+        "creationTimestamp": "2026-02-25T05:13:20Z",
+        "labels": {"app": "web", "pod-template-hash": "5f7"},
+        "ownerReferences": [
+            {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web-5f7", "controller": True}
+        ],
+    }
+    pod["status"] |= status
+    return pod
+
+
+def _audit(
+    capsys: pytest.CaptureFixture[str], *argv: str, exit_code: int = 1
+) -> dict[str, dict[str, Any]]:
+    """Return the violations by rule, as pod → its entry in the report."""
+    code = main.main(["audit", *argv, "--at", AT, "-o", "json"])
+    said = capsys.readouterr()
+    assert said.out, said.err
+    report = json.loads(said.out)
+    report_schemas.check_report(report, "audit")
+    assert code == exit_code
+    return {
+        f"{rule['policy']}/{rule['rule']}": {
+            pod["name"]: pod | {"node": node["node"]}
+            for node in rule["nodes"]
+            for pod in node["pods"]
+        }
+        for rule in report["rules"]
+    }
+
+
+def test_a_violation_has_place_workload_reason_and_evidence(
+    inputs: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Shadow policies judge no pod; without samples, a rule over metrics judges none either."""
+    found = _audit(capsys, *inputs)
+    assert list(found) == ["web/fast"]
+    assert found["web/fast"] == {
+        "two": {
+            "namespace": "prod",
+            "name": "two",
+            "node": "b",
+            "workload": {"kind": "Deployment", "name": "web"},
+            "reason": "node(s) didn't match policy web/fast",
+            "evidence": "pool=slow",
+            "since": None,
+            "ageSeconds": None,
+            "isAgeMinimum": False,
+            "podAgeSeconds": 3600.0,
+        }
+    }
+
+
+def test_a_cluster_in_order_exits_with_0(
+    inputs: list[str], capsys: pytest.CaptureFixture[str], tmp_path: pathlib.Path
+) -> None:
+    """A pod that is being deleted, has ended or is a static pod is not judged."""
+    ended = _pod("ended", "b", phase="Succeeded")
+    leaving, static = _pod("leaving", "b"), _pod("static", "b")
+    leaving["metadata"]["deletionTimestamp"] = "2026-02-25T05:13:20Z"
+    static["metadata"]["annotations"] = {"kubernetes.io/config.mirror": "x"}
+    nodes = (clusters.node("a", pool="fast", zone="x"), clusters.node("b", pool="slow", zone="y"))
+    clusters.write(tmp_path, *nodes, _pod("one", "a"), ended, leaving, static)
+    assert _audit(capsys, *inputs, exit_code=0) == {}
+
+
+def test_samples_of_a_file_have_no_age(
+    inputs: list[str], capsys: pytest.CaptureFixture[str], tmp_path: pathlib.Path
+) -> None:
+    """A missing sample is no violation, although `missing reject` keeps new pods away."""
+    (tmp_path / "metrics.json").write_text('{"busy": {"a": 0.9}}', encoding="utf-8")
+    found = _audit(capsys, *inputs, "--metrics", "metrics.json")
+    assert list(found) == ["web/fast", "web/too-hot"]
+    assert list(found["web/too-hot"]) == ["one"]
+    assert found["web/too-hot"]["one"]["ageSeconds"] is None
+    assert "busy 90% > 80%" in found["web/too-hot"]["one"]["evidence"]
+
+
+def _answer_range(values: dict[str, dict[float, str]]) -> Any:
+    """Return what answers range queries: values by node and by minutes before the audit."""
+
+    def answer(request: fake.Request) -> fake.Answer:
+        assert request.path.endswith("/query_range")
+        result = []
+        for node, by_minute in values.items():
+            times = [(AT_SECONDS - 60 * minutes, text) for minutes, text in by_minute.items()]
+            points = sorted((at, text) for at, text in times)
+            result.append({"metric": {"instance": node}, "values": points})
+            measured = [(at, str(at)) for at, _ in points]
+            mark = {"instance": node, "policysched": "measured_at"}
+            result.append({"metric": mark, "values": measured})
+        return fake.success(result, "matrix")
+
+    return answer
+
+
+def _hot(minutes: range) -> dict[float, str]:
+    return {float(each): "0.9" for each in minutes}
+
+
+def test_the_past_of_a_metric_gives_the_age(
+    inputs: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """From the first sample on from which the rule rejects without interruption."""
+    cool = {float(each): "0.2" for each in range(15, 61)}
+    with fake.FakePrometheus() as server:
+        server.answer = _answer_range({"a": _hot(range(15)) | cool, "b": _hot(range(61))})
+        found = _audit(capsys, *inputs, "--prometheus", server.url)["web/too-hot"]
+    assert (found["one"]["ageSeconds"], found["one"]["isAgeMinimum"]) == (14 * 60, False)
+    assert found["one"]["since"] == "2026-02-25T05:59:20+00:00"
+    assert (found["two"]["ageSeconds"], found["two"]["isAgeMinimum"]) == (3600, True)
+
+
+def test_violations_by_metrics_must_last(
+    inputs: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`--for` drops younger ones, and none of other rules."""
+    cool = {float(each): "0.2" for each in range(15, 61)}
+    with fake.FakePrometheus() as server:
+        server.answer = _answer_range({"a": _hot(range(15)) | cool, "b": _hot(range(61))})
+        found = _audit(capsys, *inputs, "--prometheus", server.url, "--for", "20m")
+    assert {rule: list(pods) for rule, pods in found.items()} == {
+        "web/fast": ["two"],
+        "web/too-hot": ["two"],
+    }
+
+
+def test_a_gap_in_the_samples_interrupts(
+    inputs: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What is older than maxAge is no violation, so the age begins anew."""
+    gap = {minutes: text for minutes, text in _hot(range(61)).items() if not 10 <= minutes < 30}
+    with fake.FakePrometheus() as server:
+        server.answer = _answer_range({"a": gap, "b": dict.fromkeys(_hot(range(61)), "0.2")})
+        found = _audit(capsys, *inputs, "--prometheus", server.url)["web/too-hot"]
+    assert {name: pod["ageSeconds"] for name, pod in found.items()} == {"one": 9 * 60}
+
+
+def test_hysteresis_follows_the_past(
+    inputs: list[str], capsys: pytest.CaptureFixture[str], tmp_path: pathlib.Path
+) -> None:
+    """A node that was hot stays rejected until the second condition holds."""
+    text = POLICY.replace("missing reject as", "until busy < 50% missing reject as")
+    (tmp_path / "web.policy").write_text(text, encoding="utf-8")
+    warm = {float(each): "0.6" for each in range(20)}
+    before = {float(each): "0.9" for each in range(20, 40)}
+    cool = {float(each): "0.2" for each in range(40, 61)}
+    never_hot = {float(each): "0.6" for each in range(61)}
+    with fake.FakePrometheus() as server:
+        server.answer = _answer_range({"a": warm | before | cool, "b": never_hot})
+        found = _audit(capsys, *inputs, "--prometheus", server.url)["web/too-hot"]
+    assert {name: pod["ageSeconds"] for name, pod in found.items()} == {"one": 39 * 60}
+    assert "held by `until`" in found["one"]["evidence"]
+
+
+def test_windows_are_read_from_before_the_history(
+    inputs: list[str], capsys: pytest.CaptureFixture[str], tmp_path: pathlib.Path
+) -> None:
+    """A window at the beginning of the history has its samples."""
+    text = POLICY.replace("busy > 80%", "busy > 80% over 10m min")
+    (tmp_path / "web.policy").write_text(text, encoding="utf-8")
+    cool = {float(each): "0.2" for each in range(30, 71)}
+    with fake.FakePrometheus() as server:
+        server.answer = _answer_range({"a": _hot(range(30)) | cool, "b": _hot(range(71))})
+        found = _audit(capsys, *inputs, "--prometheus", server.url)["web/too-hot"]
+    assert found["one"]["ageSeconds"] == 20 * 60
+    assert (found["two"]["ageSeconds"], found["two"]["isAgeMinimum"]) == (3600, True)
+
+
+def test_text_has_a_table_for_each_rule(
+    inputs: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The age of the pod limits that of the violation."""
+    assert main.main(["audit", *inputs, "--at", AT]) == 1
+    out = capsys.readouterr().out
+    assert "1 of 2 running pods violates 1 rule" in out
+    assert "b     prod/two  Deployment/web  at most 1h  pool=slow" in out
+    assert "not judged by web/too-hot: 2 pods" in out
+
+
+def test_sarif_points_to_the_rule(inputs: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """One result for each rule and node, at the place of the rule."""
+    assert main.main(["audit", *inputs, "-o", "sarif"]) == 1
+    (run,) = json.loads(capsys.readouterr().out)["runs"]
+    (rule,) = run["tool"]["driver"]["rules"]
+    (result,) = run["results"]
+    assert rule["id"] == result["ruleId"] == "web/fast"
+    (location,) = result["locations"]
+    place = location["physicalLocation"]
+    assert place["artifactLocation"]["uri"] == "web.policy"
+    assert place["region"]["startLine"] == 5
+    assert location["logicalLocations"] == [{"name": "b", "kind": "resource"}]
+    assert result["message"]["text"] == "1 pod on node b: prod/two (pool=slow)"
+
+
+@pytest.mark.parametrize(
+    "extra, code, words",
+    [
+        pytest.param(["--for", "10m"], 3, "--for needs --prometheus", id="for"),
+        pytest.param(["--for", "soon"], 3, "is not a duration such as 10m", id="duration"),
+        pytest.param(
+            ["--metrics", "m", "--prometheus", "http://x"], 3, "mutually exclusive", id="both"
+        ),
+        pytest.param(["--prometheus", "http://127.0.0.1:1"], 2, "metric `busy`", id="server"),
+        pytest.param(["--metrics", "none.yaml"], 2, "none.yaml", id="file"),
+    ],
+)
+def test_wrong_input_is_one_error(
+    inputs: list[str],
+    capsys: pytest.CaptureFixture[str],
+    extra: list[str],
+    code: int,
+    words: str,
+) -> None:
+    """Exit 3 for usage, 2 for what cannot be read; no report."""
+    assert main.main(["audit", *inputs, *extra]) == code
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert words in said.err
+
+
+def test_a_cluster_without_nodes_is_an_error(
+    inputs: list[str], capsys: pytest.CaptureFixture[str], tmp_path: pathlib.Path
+) -> None:
+    """A listing of pods alone is not an audit without findings."""
+    clusters.write(tmp_path, _pod("one", "a"))
+    assert main.main(["audit", *inputs]) == 2
+    assert "has no Node" in capsys.readouterr().err
