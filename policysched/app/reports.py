@@ -1,16 +1,19 @@
-"""Components of `run` that report on shadow policies, dry runs and the expiry of rules."""
+"""Components of `run` that report on shadow policies, dry runs, audits and expiring rules."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 from collections.abc import Callable
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from policysched.app import context
 from policysched.observability import dry_run_report, logs, shadow_policy_report
 from policysched.reload import rule_expiry
 from policysched.scheduler import dry_run
+
+if TYPE_CHECKING:  # most processes have no audit
+    from policysched.auditing import live_audit
 
 _log = logging.getLogger("policysched")
 
@@ -85,6 +88,30 @@ async def _run_dry_run_comparison(
             await asyncio.sleep(_DECIDE_SECONDS)
     finally:
         report.log_new_differences()
+
+
+def add_audit(joined: context.ProcessComponents) -> None:
+    """Audit the running pods periodically if the configuration requests it."""
+    every_seconds = joined.config.audit.every_seconds
+    if not every_seconds:
+        return
+    from policysched.auditing import live_audit  # noqa: PLC0415 - most processes have no audit
+
+    scheduler = joined.scheduler
+    cluster = live_audit.LiveCluster(
+        scheduler.get_frameworks, scheduler.cache.snapshot, lambda: joined.elector.is_leading
+    )
+    audit = live_audit.LiveAudit(cluster, joined.clock, every_seconds)
+    joined.metrics_exporter.add_collector(audit.collect_metrics)
+    joined.background.append(_run_audit(joined, audit))
+
+
+async def _run_audit(joined: context.ProcessComponents, audit: live_audit.LiveAudit) -> NoReturn:
+    """Audit once the cluster has been listed and the metrics have been queried."""
+    await joined.sync.wait_until_profiles_synced(joined.profiles.get_profiles)
+    if joined.metrics is not None:
+        await joined.metrics.wait_until_metrics_asked()
+    await audit.run()
 
 
 def add_rule_expiry_metric(joined: context.ProcessComponents) -> None:

@@ -415,6 +415,7 @@ _PARTS: tuple[Callable[[context.ProcessComponents], None], ...] = (
     _publish_decisions,
     reports.add_shadow_policy_report,
     reports.add_dry_run,
+    reports.add_audit,
     reports.add_rule_expiry_metric,
     secure_port.add_http_servers,  # last, because it serves the pages added by the others
 )

@@ -17,6 +17,7 @@ _Groups: TypeAlias = dict[tuple[str, int], dict[int, list[str]]]
 """The uids of identical pods by row, keyed by profile and shape."""
 
 _ROWS_OF_STEP = 256
+"""By default; fewer rows make shorter steps, and a longer audit."""
 
 
 class ClusterAudit:
@@ -27,8 +28,17 @@ class ClusterAudit:
         unknown: number of pods that a rule could not judge for lack of samples, by rule.
     """
 
-    def __init__(self, choose: ChooseFramework, take_snapshot: TakeSnapshot) -> None:
-        """Judge each pod by the rules of the framework that `choose` returns."""
+    def __init__(
+        self,
+        choose: ChooseFramework,
+        take_snapshot: TakeSnapshot,
+        rows_of_step: int = _ROWS_OF_STEP,
+    ) -> None:
+        """Judge each pod by the rules of the framework that `choose` returns.
+
+        A step judges identical pods on at most `rows_of_step` nodes.
+        """
+        self._rows_of_step = rows_of_step
         self.pod_count = 0
         self.unknown: Counter[str] = Counter()
         self._choose = choose
@@ -47,13 +57,14 @@ class ClusterAudit:
         Pods that come meanwhile are not judged, nor those that leave.
         """
         groups: _Groups = {}
-        for first in range(0, self._take_snapshot().size, _ROWS_OF_STEP):
-            self._group_pods(range(first, first + _ROWS_OF_STEP), groups)
+        size = self._rows_of_step
+        for first in range(0, self._take_snapshot().size, size):
+            self._group_pods(range(first, first + size), groups)
             yield ()
         for (profile, _), uids in groups.items():
             rows = list(uids)
-            for first in range(0, len(rows), _ROWS_OF_STEP):
-                part = {row: uids[row] for row in rows[first : first + _ROWS_OF_STEP]}
+            for first in range(0, len(rows), size):
+                part = {row: uids[row] for row in rows[first : first + size]}
                 yield self._judge_present_pods(self._judges[profile], part)
 
     def judge_pod(self, info: pod_shape.PodInfo) -> Sequence[judging.RuleVerdict]:

@@ -125,6 +125,12 @@ class DecisionsConfig(msgspec.Struct, frozen=True, rename="camel"):
     kept: int = 1000
 
 
+class AuditConfig(msgspec.Struct, frozen=True, rename="camel"):
+    """The interval between two audits of the running pods; 0 for no audit."""
+
+    every_seconds: float = 0.0
+
+
 class LoggingConfig(msgspec.Struct, frozen=True, rename="camel"):
     """The log format and the lowest level that is logged."""
 
@@ -176,6 +182,7 @@ class Config(msgspec.Struct, frozen=True, rename="camel"):
     client_connection: ClientConnection = ClientConnection()
     serving: ServingConfig = ServingConfig()
     decisions: DecisionsConfig = DecisionsConfig()
+    audit: AuditConfig = AuditConfig()
     logging: LoggingConfig = LoggingConfig()
     tracing: TracingConfig = TracingConfig()
     features: FeatureGates = FeatureGates()

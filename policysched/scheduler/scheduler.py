@@ -214,6 +214,10 @@ class Scheduler:
             return name
         return f"{name}{_STAGED}" if self._staged.decides_about(info.pod) else name
 
+    def get_frameworks(self) -> Mapping[str, runtime.Framework]:
+        """Return the frameworks in use by schedulerName."""
+        return self._frameworks
+
     def set_profiles(
         self,
         frameworks: Mapping[str, runtime.Framework],

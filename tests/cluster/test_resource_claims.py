@@ -168,3 +168,20 @@ def test_the_claim_for_extended_resources_is_found_by_its_pod(known: Known) -> N
     assert known.claims.find_extended_resource_claim("uid-p") == special
     known.claims.remove("c", "default")
     assert known.claims.find_extended_resource_claim("uid-p") is None
+
+
+def test_a_supposition_leaves_no_trace(known: Known) -> None:
+    """Devices are free meanwhile; afterwards an assumption still holds against older versions."""
+    known.claims.set(_claim(1))
+    known.claims.assume(_claim(9, "a"))
+    seen = list(known.changes)
+    with known.claims.suppose_claims([_claim(9)], []):
+        assert known.newest == _claim(9)
+        assert known.is_free
+    with known.claims.suppose_claims([], [_claim(9, "a")]):
+        assert known.newest is None
+        assert known.is_free
+    assert known.changes == seen
+    assert not known.is_free
+    known.claims.set(_claim(8))
+    assert known.newest == _claim(9, "a")

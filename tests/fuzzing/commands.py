@@ -257,7 +257,7 @@ def _metrics(found: Drawing) -> Case:
     cluster = found.whole("c.json", seeds.clusters()[:3])
     policy = found.whole("web.policy", [seeds.RICH_POLICY])
     name = found.values("m.yaml", seeds.METRICS)
-    words = found.pick("explain --all", "simulate", "plan --from none")
+    words = found.pick("explain --all", "simulate", "plan --from none", "audit")
     more = ["--to", policy] if words[0] == "plan" else ["--policies", policy]
     return found.case(*words, "--cluster", cluster, *more, "--metrics", name)
 

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from prometheus_client import core, parser
 
+from policysched.auditing import live_audit
 from policysched.compiler import compiler
 from policysched.config import election_config
 from policysched.extenders import measurements
@@ -184,6 +185,9 @@ def _of_parts(world: fakes.World) -> Iterator[Iterable[core.Metric]]:
     )
     policy_set: Any = types.SimpleNamespace(program=None)
     yield rule_expiry.collect_rule_expiry_metrics(lambda: policy_set)
+    frameworks = world.scheduler.get_frameworks
+    leads = live_audit.LiveCluster(frameworks, world.scheduler.cache.snapshot, lambda: True)
+    yield live_audit.LiveAudit(leads, world.clock, 60.0).collect_metrics()
     asked = measurements.CallMeasurements(world.clock)
     asked.durations.observe(0.01, "http://extender", "filter", "success")
     yield scheduler_metrics.collect_extender_metrics(asked.durations)

@@ -11,7 +11,8 @@ Sources: `framework/plugins/dynamicresources/dra_manager.go`, `scheduler/util/as
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import contextlib
+from collections.abc import Callable, Iterable, Iterator
 from typing import TypeAlias
 
 import msgspec
@@ -83,6 +84,34 @@ class ResourceClaims:
         if old is not None:
             self._note_change(old, None)
         return old
+
+    # --- what-if ----------------------------------------------------------------------------------
+
+    @contextlib.contextmanager
+    def suppose_claims(self, changed: Iterable[Claim], gone: Iterable[Claim]) -> Iterator[None]:
+        """Replace the claims `changed` and remove `gone` until the end of the `with` block.
+
+        `on_change` is not called. Afterwards, all versions are as before.
+        """
+        changed, gone = tuple(changed), tuple(gone)
+        keys = [_make_key(each) for each in (*changed, *gone)]
+        before = [(key, self._observed[key], self._assumed.get(key)) for key in keys]
+        on_change, self.on_change = self.on_change, _ignore
+        try:
+            for item in changed:
+                self._assumed.pop(_make_key(item), None)
+                self.set(item)
+            for item in gone:
+                self.remove(item.metadata.name, item.metadata.namespace)
+            yield
+        finally:
+            for key, observed, assumed in before:
+                old = self._find(key)
+                self._observed[key] = observed
+                if assumed is not None:
+                    self._assumed[key] = assumed
+                self._note_change(old, assumed or observed)
+            self.on_change = on_change
 
     # --- decisions of the scheduler ---------------------------------------------------------------
 

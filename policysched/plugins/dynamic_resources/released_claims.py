@@ -25,16 +25,14 @@ def suppose_released(pod: pod_shape.PodInfo, known: claims.ResourceClaims) -> It
         if each.allocation is not None and pod_claims.is_reserved_for_no_other(each, pod)
     ]
     made = known.find_extended_resource_claim(pod.pod.metadata.uid)
-    for each in released:
-        status = msgspec.structs.replace(each.status, allocation=None, reserved_for=())
-        known.set(msgspec.structs.replace(each, status=status))
-    if made is not None:
-        known.remove(made.metadata.name, made.metadata.namespace)
-    try:
+    free = [
+        msgspec.structs.replace(
+            each, status=msgspec.structs.replace(each.status, allocation=None, reserved_for=())
+        )
+        for each in released
+    ]
+    with known.suppose_claims(free, () if made is None else (made,)):
         yield
-    finally:
-        for each in (*released, *([] if made is None else [made])):
-            known.set(each)
 
 
 def _list_claims(
