@@ -33,11 +33,14 @@ class ClusterAudit:
         choose: ChooseFramework,
         take_snapshot: TakeSnapshot,
         rows_of_step: int = _ROWS_OF_STEP,
+        select_rule: Callable[[violations.AuditedRule], bool] = lambda _: True,
     ) -> None:
         """Judge each pod by the rules of the framework that `choose` returns.
 
-        A step judges identical pods on at most `rows_of_step` nodes.
+        A step judges identical pods on at most `rows_of_step` nodes. Only rules that `select_rule`
+        selects judge.
         """
+        self._select_rule = select_rule
         self._rows_of_step = rows_of_step
         self.pod_count = 0
         self.unknown: Counter[str] = Counter()
@@ -83,7 +86,7 @@ class ClusterAudit:
             return None
         name = framework.profile.scheduler_name
         if name not in self._judges:
-            self._judges[name] = judging.ProfileJudge(framework)
+            self._judges[name] = judging.ProfileJudge(framework, self._select_rule)
         return self._judges[name]
 
     def _group_pods(self, rows: range, groups: _Groups) -> None:

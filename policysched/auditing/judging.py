@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeAlias, TypeGuard
 
 import numpy as np
@@ -55,13 +55,18 @@ class ProfileJudge:
         attempt_rules: the rules about the moment of an attempt, which judge no running pod.
     """
 
-    def __init__(self, framework: runtime.Framework) -> None:
-        """Take the rules of `framework`, without those of shadow policies."""
+    def __init__(
+        self,
+        framework: runtime.Framework,
+        select_rule: Callable[[violations.AuditedRule], bool] = lambda _: True,
+    ) -> None:
+        """Take the selected rules of `framework`, without those of shadow policies."""
         filters = [each for each in framework.profile.plugins if _is_filter_rule(each)]
         self.profile = framework.profile.scheduler_name
         self._tolerations = framework.profile.tolerations
         self.attempt_rules = tuple(each for each in filters if _judges_attempts(each))
-        self.rules = tuple(each for each in filters if each not in self.attempt_rules)
+        audited = [each for each in filters if each not in self.attempt_rules]
+        self.rules = tuple(filter(select_rule, audited))
 
     def judge_identical_pods(
         self,
@@ -98,7 +103,7 @@ class ProfileJudge:
         """Return the rules of `acting` that reject identical pods."""
         asked = _RuleQuestions(acting, placed, snap, self._tolerations)
         with what_if.WhatIf(snap) as supposed:
-            if any(each.reads.has_placed_pods for each in acting):
+            if any(map(depends_on_pods, acting)):
                 supposed.remove_pods([(infos[0], row) for row, infos in placed.items()])
             rejections = asked.ask(unknown)
         return [
@@ -114,7 +119,7 @@ class ProfileJudge:
             if info.pod.spec.resource_claims:
                 claims = snap.devices.claims
                 around.enter_context(released_claims.suppose_released(verdict.pods[0], claims))
-            if verdict.rule.reads.has_placed_pods:
+            if depends_on_pods(verdict.rule):
                 supposed = around.enter_context(what_if.WhatIf(snap))
                 supposed.remove_pods([(verdict.pods[0], verdict.row)])
             reason = verdict.answer.reasons[0]
@@ -170,6 +175,11 @@ class _RuleQuestions:
     def _count_pods(self, selected: columns.NodeMask) -> int:
         rows = self._nodes.row_numbers[selected].tolist()
         return sum(len(self._placed[row]) for row in rows)
+
+
+def depends_on_pods(rule: violations.AuditedRule) -> bool:
+    """Return whether the answers of a rule depend on where pods are."""
+    return rule.reads.has_placed_pods
 
 
 def _is_filter_rule(plugin: interface.Plugin) -> TypeGuard[violations.AuditedRule]:

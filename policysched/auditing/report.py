@@ -8,7 +8,7 @@ from itertools import groupby
 from typing import Any
 
 from policysched import clock as clocks
-from policysched.auditing import violations
+from policysched.auditing import moving, violations
 from policysched.cluster.pods import pod_shape, workloads
 
 
@@ -72,6 +72,24 @@ def _render_pod(
         "ageSeconds": None if age is None else age.seconds,
         "isAgeMinimum": age is not None and age.is_minimum,
         "podAgeSeconds": _find_pod_age_seconds(info, at),
+    }
+
+
+def render_moves(records: Sequence[moving.MoveRecord], *, is_dry_run: bool) -> dict[str, Any]:
+    """Return what happened to each violator, for the field `moves`."""
+    return {"dryRun": is_dry_run, "pods": [_render_move(each) for each in records]}
+
+
+def _render_move(record: moving.MoveRecord) -> dict[str, Any]:
+    metadata = record.move.pod.pod.metadata
+    return {
+        "namespace": metadata.namespace,
+        "name": metadata.name,
+        "node": record.move.node,
+        "target": record.move.target or None,
+        "rules": list(record.move.rules),
+        "outcome": record.outcome.value,
+        "reason": record.reason,
     }
 
 

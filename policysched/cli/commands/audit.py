@@ -2,6 +2,7 @@
 
 policysched audit --cluster FILE POLICY...
 policysched audit --live --prometheus URL --for 10m POLICY...
+policysched audit --live --evict --dry-run=false POLICY...
 """
 
 from __future__ import annotations
@@ -15,10 +16,10 @@ from policysched import errors
 from policysched.cli import fast_exit
 from policysched.cli.options import cluster_options, offline_options
 from policysched.cli.render import output, progress
-from policysched.cli.subcommands import audit_inputs
+from policysched.cli.subcommands import audit_evict, audit_inputs
 
 if TYPE_CHECKING:
-    from policysched.auditing import violations
+    from policysched.auditing import moving, violations
     from policysched.offline import sessions
 
 _TEXT, _SARIF = "text", "sarif"
@@ -62,6 +63,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="configuration of `run`: its profiles, plugins and params count",
     )
+    audit_evict.add_evict_options(parser)
     parser.add_argument(
         "-o",
         "--output",
@@ -74,6 +76,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the violations."""
+    audit_evict.check_evict_options(args)
     if args.for_seconds and args.prometheus is None:
         raise errors.UsageError("--for needs --prometheus URL: other inputs have no past samples")
     if args.metrics is not None and args.prometheus is not None:
@@ -97,7 +100,12 @@ def run(args: argparse.Namespace) -> int:
     if args.for_seconds:
         lasting = [each for each in result.violations if _lasts(each, args.for_seconds)]
         result = dataclasses.replace(result, violations=lasting)
-    _write(decider, result, args)
+    moves = None
+    if args.evict:
+        moves = audit_evict.move_violators(decider, result.violations, args)
+    _write(decider, result, args, moves)
+    if moves is not None and audit_evict.has_failed_moves(moves):
+        return errors.EXIT_WRONG_INPUT
     return errors.EXIT_FINDINGS if result.violations else errors.EXIT_OK
 
 
@@ -107,7 +115,10 @@ def _lasts(violation: violations.Violation, least_seconds: float) -> bool:
 
 
 def _write(
-    decider: sessions.PodDecider, result: violations.AuditResult, args: argparse.Namespace
+    decider: sessions.PodDecider,
+    result: violations.AuditResult,
+    args: argparse.Namespace,
+    moves: list[moving.MoveRecord] | None,
 ) -> None:
     """Print the report in the form that the options name."""
     from policysched.auditing import report as reports  # noqa: PLC0415 - not needed for `--help`
@@ -115,6 +126,8 @@ def _write(
 
     policy_set = decider.policy_set
     report = reports.make_report(result, args.now, decider.choice.policies, policy_set.content_hash)
+    if moves is not None:
+        report["moves"] = reports.render_moves(moves, is_dry_run=args.is_dry_run is not False)
     if args.output == output.JSON:
         output.write_text(output.encode_json(report))
     elif args.output == _SARIF:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -10,6 +11,12 @@ from policysched.cli.options import offline_options
 from policysched.cli.render import output, styles
 
 _INDENT = "  "
+_OUTCOME_STYLES = {
+    "evicted": styles.GOOD,
+    "planned": styles.GOOD,
+    "refused": styles.BAD,
+    "failed": styles.BAD,
+}
 
 
 def format_audit_text(report: Mapping[str, Any]) -> str:
@@ -17,6 +24,8 @@ def format_audit_text(report: Mapping[str, Any]) -> str:
     parts = [_format_summary(report), _format_policies(report)]
     for rule in report["rules"]:
         parts += ["", _format_rule_head(rule), _format_table(rule)]
+    if "moves" in report:
+        parts += ["", *_format_moves(report["moves"])]
     notes = list(_format_notes(report))
     return "\n".join([*parts, *([""] if notes else []), *notes])
 
@@ -65,6 +74,29 @@ def _format_table(rule: Mapping[str, Any]) -> str:
     ]
     header = ("NODE", "POD", "WORKLOAD", "FOR", "EVIDENCE")
     return output.format_table(header, rows, _INDENT)
+
+
+def _format_moves(moves: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a head and a table of what happened to each violator."""
+    counts = Counter(each["outcome"] for each in moves["pods"])
+    told = ", ".join(f"{count:,} {outcome}" for outcome, count in sorted(counts.items()))
+    head = "moves (dry run, no pod is evicted)" if moves["dryRun"] else "moves"
+    yield f"{styles.mark_text_style(head, styles.HEADING)}: {told or 'none'}"
+    if moves["pods"]:
+        rows = [
+            (
+                f"{each['namespace']}/{each['name']}",
+                each["node"],
+                each["target"] or "-",
+                each["outcome"],
+                ", ".join(each["rules"]),
+                each["reason"],
+            )
+            for each in moves["pods"]
+        ]
+        header = ("POD", "FROM", "TO", "OUTCOME", "RULES", "WHY NOT")
+        shown = [_OUTCOME_STYLES.get(each["outcome"], "") for each in moves["pods"]]
+        yield output.format_table(header, rows, _INDENT, shown)
 
 
 def _format_workload(workload: Mapping[str, str] | None) -> str:

@@ -8,7 +8,7 @@ import pathlib
 from typing import TYPE_CHECKING
 
 from policysched import errors
-from policysched.cli.options import offline_options
+from policysched.cli.options import durations, offline_options
 from policysched.cli.render import progress
 
 if TYPE_CHECKING:
@@ -41,22 +41,11 @@ def add_metric_options(group: argparse._ActionsContainer) -> None:
         "--for",
         dest="for_seconds",
         metavar="DURATION",
-        type=_parse_duration,
+        type=durations.parse_duration,
         default=0.0,
         help="of the violations by metrics, list only those that have lasted so long, such as "
         "10m; needs --prometheus",
     )
-
-
-def _parse_duration(text: str) -> float:
-    from policysched import units  # noqa: PLC0415 - most runs have no duration
-    from policysched.lang.words import numerals  # noqa: PLC0415 - as above
-
-    literal = numerals.parse_numeral(text)
-    seconds = None if literal is None else literal.convert_to_unit(units.SECONDS)
-    if seconds is None or seconds <= 0:
-        raise argparse.ArgumentTypeError(f"`{text}` is not a duration such as 10m")
-    return seconds
 
 
 def read_policy_texts(paths: list[str]) -> Mapping[str, source.SourceText]:

@@ -22,6 +22,11 @@ def format_pod_status_path(namespace: str, name: str) -> str:
     return format_pod_path(namespace, name) + "/status"
 
 
+def format_pod_eviction_path(namespace: str, name: str) -> str:
+    """Return the path of a pod's eviction subresource."""
+    return format_pod_path(namespace, name) + "/eviction"
+
+
 def format_events_path(namespace: str) -> str:
     """Return the path of a namespace's events in events.k8s.io/v1."""
     return f"/apis/events.k8s.io/v1/namespaces/{_quote_path_segment(namespace)}/events"

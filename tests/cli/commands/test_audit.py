@@ -253,6 +253,13 @@ def test_sarif_points_to_the_rule(inputs: list[str], capsys: pytest.CaptureFixtu
         ),
         pytest.param(["--prometheus", "http://127.0.0.1:1"], 2, "metric `busy`", id="server"),
         pytest.param(["--metrics", "none.yaml"], 2, "none.yaml", id="file"),
+        pytest.param(["--evict"], 3, "--evict needs a running cluster", id="evict"),
+        pytest.param(["--rate", "3/m"], 3, "--rate needs --evict", id="rate"),
+        pytest.param(["--dry-run=false"], 3, "--dry-run needs --evict", id="dry run"),
+        pytest.param(["--rate", "0/m"], 3, "is not a rate such as 6/m", id="no rate"),
+        pytest.param(["--exclude", "a b"], 3, "is not a requirement", id="selector"),
+        pytest.param(["--max-moves", "0"], 3, "is not a number from 1", id="count"),
+        pytest.param(["--dry-run=maybe"], 3, "is not a boolean", id="boolean"),
     ],
 )
 def test_wrong_input_is_one_error(

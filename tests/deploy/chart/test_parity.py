@@ -27,7 +27,11 @@ _EXAMPLE_FLAGS = (
     f"--values={_EXAMPLE / 'values.yaml'}",
     f"--set-file=policies.pack\\.policy={_EXAMPLE_POLICY}",
 )
-_EVERYTHING = {"monitoring": {"enabled": True}, "webhook": {"enabled": True}}
+_EVERYTHING = {
+    "monitoring": {"enabled": True},
+    "webhook": {"enabled": True},
+    "auditEvict": {"enabled": True},
+}
 _HASH = "checksum/config"
 
 
@@ -87,14 +91,16 @@ def test_helm_and_kustomize_make_the_same_objects(
     assert _index_chart(helm.render(values, *flags)) == _index_kustomized(folder)
 
 
-@pytest.mark.parametrize("component", ["monitoring", "network-policy", "webhook"])
+@pytest.mark.parametrize("component", ["audit-evict", "monitoring", "network-policy", "webhook"])
 def test_a_value_adds_or_removes_one_component(component: str, tmp_path: pathlib.Path) -> None:
     """The difference is the objects of the component's kustomization."""
     folder = tmp_path / "deploy"
     shutil.copytree(kubectl.DEPLOY, folder)
     (folder / "kustomization.yaml").write_text(f"components: [components/{component}]\n")
     objects = kubectl.rendered(folder)
-    value = {"network-policy": "networkPolicy"}.get(component, component)
+    value = {"network-policy": "networkPolicy", "audit-evict": "auditEvict"}.get(
+        component, component
+    )
     off, on = (
         {json.dumps(one, sort_keys=True) for one in helm.render({value: {"enabled": enabled}})}
         for enabled in (False, True)

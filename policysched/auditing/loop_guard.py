@@ -1,0 +1,112 @@
+"""Remember which workloads were moved for which rules, so that pods do not travel in circles.
+
+A workload is not moved again for the same rule within a time, nor back to a node that one of its
+pods had to leave within this time. The memory is bounded: expired moves are dropped first, then the
+oldest ones.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from policysched import clock as clocks
+from policysched import errors
+
+MAX_MOVES = 2000
+MAX_BYTES = 512 * 1024
+"""Limits of the memory; a ConfigMap can hold one MiB."""
+
+
+class WorkloadMove(msgspec.Struct, frozen=True):
+    """A move of a pod.
+
+    Attributes:
+        workload: `NAMESPACE/KIND/NAME` of the owner of the pod.
+        rule: the rule that the pod violated, as `POLICY/RULE`; a pod can violate several rules, of
+            which each is a move of its own.
+        node: the node that the pod had to leave.
+        at: the time of the move, in RFC 3339.
+    """
+
+    workload: str
+    rule: str
+    node: str
+    at: str
+
+
+class LoopGuard:
+    """The moves of earlier runs, which are obstacles, and those of this run."""
+
+    def __init__(self, moves: Iterable[WorkloadMove], within: datetime.timedelta) -> None:
+        """Remember the `moves` of earlier runs; each counts for the time `within`."""
+        self._earlier = list(moves)
+        self._own: list[WorkloadMove] = []
+        self._within = within
+
+    @property
+    def moves(self) -> Sequence[WorkloadMove]:
+        """All moves, the oldest first."""
+        return (*self._earlier, *self._own)
+
+    def find_obstacle(
+        self, workload: str, rules: Iterable[str], target: str, now: datetime.datetime
+    ) -> str:
+        """Return why a pod of a workload must not be moved to a node; "" if it may be.
+
+        Only moves of earlier runs count: one run can move several pods of a workload.
+        """
+        wanted = frozenset(rules)
+        for move in reversed(self._earlier):
+            if move.workload != workload or not self._counts(move, now):
+                continue
+            if move.rule in wanted:
+                return f"the loop guard has a move for {move.rule} at {move.at}"
+            if move.node == target:
+                return f"the loop guard has a move away from {target} at {move.at}"
+        return ""
+
+    def add(self, moves: Iterable[WorkloadMove], now: datetime.datetime) -> None:
+        """Add moves of this run; drop expired ones, and the oldest beyond the limits."""
+        self._own += moves
+        self._earlier = [each for each in self._earlier if self._counts(each, now)]
+        while self._earlier and self._is_too_large():
+            self._earlier = self._earlier[1 + len(self._earlier) // 10 :]
+
+    def remove(self, moves: Iterable[WorkloadMove]) -> None:
+        """Forget moves of this run that did not take place."""
+        gone = frozenset(moves)
+        self._own = [each for each in self._own if each not in gone]
+
+    def replace(self, moves: Iterable[WorkloadMove]) -> None:
+        """Take over what another process has written: all but the moves of this run."""
+        self._earlier = [each for each in moves if each not in self._own]
+
+    def _is_too_large(self) -> bool:
+        return len(self.moves) > MAX_MOVES or len(encode_moves(self.moves)) > MAX_BYTES
+
+    def _counts(self, move: WorkloadMove, now: datetime.datetime) -> bool:
+        at = clocks.parse_time(move.at)
+        return at is not None and now - at < self._within
+
+
+def encode_moves(moves: Sequence[WorkloadMove]) -> str:
+    """Return moves as JSON lines, for a ConfigMap."""
+    return "".join(f"{msgspec.json.encode(each).decode()}\n" for each in moves)
+
+
+def decode_moves(text: str, where: str) -> list[WorkloadMove]:
+    """Return the moves in JSON lines.
+
+    Raises:
+        InputError: a line is not a move; without its memory, the guard cannot prevent a circle.
+    """
+    decoder = msgspec.json.Decoder(WorkloadMove)
+    try:
+        return [decoder.decode(line) for line in text.splitlines() if line]
+    except msgspec.DecodeError as error:
+        raise errors.InputError(
+            where, f"is not a list of moves: {error}", help="delete its data to forget all moves"
+        ) from error

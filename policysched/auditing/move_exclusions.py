@@ -1,0 +1,100 @@
+"""Which violators are never moved, and why."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+from collections.abc import Collection
+
+from policysched.cluster.objects import disruption_budgets, selectors
+from policysched.cluster.pods import pod_shape, workloads
+from policysched.extenders import interest, settings
+
+EVICT_LABEL = "policysched.io/audit-evict"
+"""The label of pods; the value `never` excludes them."""
+_NEVER = "never"
+_SYSTEM = "system-"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class MoveLimits:
+    """The limits of the operator.
+
+    Attributes:
+        excluded: selects the labels of pods that are not moved.
+        max_per_workload: maximum number of pods of a workload that are moved in one run.
+        moves_system_pods: whether pods of the priority classes `system-…` are moved.
+        extenders: HTTP extenders, whose decisions a simulation does not know.
+    """
+
+    excluded: selectors.Selector = selectors.NOTHING
+    max_per_workload: int = 1
+    moves_system_pods: bool = False
+    extenders: Collection[settings.ExtenderSettings] = ()
+
+
+class MoveExclusions:
+    """Decides whether a violator may be moved, while others are moved."""
+
+    def __init__(self, limits: MoveLimits, budgets: disruption_budgets.DisruptionBudgets) -> None:
+        """Apply `limits` and the disruption budgets."""
+        self._limits = limits
+        self._budgets = budgets
+        self._moved: Counter[str] = Counter()
+        self._disrupted: Counter[tuple[str, str]] = Counter()
+
+    def find_obstacle(self, info: pod_shape.PodInfo) -> str:
+        """Return why a pod must not be moved now; "" if it may be."""
+        limits, labels = self._limits, info.pod.metadata.labels
+        workload = workloads.find_workload(info.pod.metadata)
+        if workload is None:
+            return "the pod has no controller that would create it again"
+        if workload.kind == "DaemonSet":
+            return "the pod belongs to a DaemonSet"
+        if labels.get(EVICT_LABEL) == _NEVER:
+            return f"the pod has the label {EVICT_LABEL}: {_NEVER}"
+        if limits.excluded.matches(labels):
+            return "--exclude selects the pod"
+        name = info.pod.spec.priority_class_name
+        if name.startswith(_SYSTEM) and not limits.moves_system_pods:
+            return f"the pod has the priority class {name}"
+        if interest.describe_interest(limits.extenders, info.pod):
+            return "an HTTP extender decides about the pod, too"
+        if self._moved[format_workload(info)] >= limits.max_per_workload:
+            return f"--max-per-workload {limits.max_per_workload} is reached"
+        return self._find_budget_obstacle(info)
+
+    def note_move(self, info: pod_shape.PodInfo) -> None:
+        """Count a pod that is moved."""
+        self._change(info, 1)
+
+    def note_refusal(self, info: pod_shape.PodInfo) -> None:
+        """Count a pod no longer, because its eviction was refused."""
+        self._change(info, -1)
+
+    def _change(self, info: pod_shape.PodInfo, change: int) -> None:
+        self._moved[format_workload(info)] += change
+        for budget in self._list_budgets(info):
+            self._disrupted[budget.namespace, budget.name] += change
+
+    def _find_budget_obstacle(self, info: pod_shape.PodInfo) -> str:
+        """Return the disruption budget that allows no eviction; the API allows one budget."""
+        budgets = self._list_budgets(info)
+        if len(budgets) > 1:
+            return "several disruption budgets select the pod, so it cannot be evicted"
+        for budget in budgets:
+            left = budget.disruptions_allowed - self._disrupted[budget.namespace, budget.name]
+            if left <= 0:
+                return f"the disruption budget {budget.name} allows no eviction"
+        return ""
+
+    def _list_budgets(self, info: pod_shape.PodInfo) -> list[disruption_budgets.DisruptionBudget]:
+        metadata = info.pod.metadata
+        known = self._budgets.list_in_namespace(metadata.namespace)
+        return [each for each in known if each.selector.matches(metadata.labels)]
+
+
+def format_workload(info: pod_shape.PodInfo) -> str:
+    """Return `NAMESPACE/KIND/NAME` of the workload of a pod, "" for a pod without one."""
+    workload = workloads.find_workload(info.pod.metadata)
+    return "" if workload is None else "/".join((info.pod.metadata.namespace, *workload))

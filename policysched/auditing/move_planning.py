@@ -1,0 +1,181 @@
+"""Plan moves of violators: simulate that each is evicted, created again and scheduled.
+
+The simulation changes the cache of an offline cluster: the place of a moved pod is free, and its
+new place is taken for the pods that follow.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+from collections.abc import Iterator, Sequence
+from typing import TypeAlias
+
+import msgspec
+
+from policysched.auditing import (
+    cluster_audit,
+    judging,
+    loop_guard,
+    move_exclusions,
+    violations,
+)
+from policysched.cluster import cache as caches
+from policysched.cluster.pods import pending_pods, pod_shape
+
+_PodRule: TypeAlias = tuple[str, str]
+"""The uid of a pod and the name of a rule that it violates."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class PlannedMove:
+    """A violator and where the scheduler would place it.
+
+    Attributes:
+        pod: the pod on its present node.
+        rules: the names of the rules that it violates.
+        target: the node on which it violates nothing; "" if it is not moved.
+        obstacle: why it is not moved; "" if it is.
+    """
+
+    pod: pod_shape.PodInfo
+    rules: tuple[str, ...]
+    target: str = ""
+    obstacle: str = ""
+
+    @property
+    def node(self) -> str:
+        """The node of the pod."""
+        return self.pod.pod.spec.node_name
+
+    def list_guarded_moves(self, now: datetime.datetime) -> list[loop_guard.WorkloadMove]:
+        """Return what the loop guard must remember of the move."""
+        workload = move_exclusions.format_workload(self.pod)
+        at = now.isoformat(timespec="seconds")
+        return [loop_guard.WorkloadMove(workload, rule, self.node, at) for rule in self.rules]
+
+
+class MovePlanner:
+    """Plans moves in a simulated cluster, one after the other.
+
+    Attributes:
+        guard: the moves of the past; those of this run are added by the caller.
+    """
+
+    def __init__(
+        self,
+        cache: caches.Cache,
+        choose: cluster_audit.ChooseFramework,
+        exclusions: move_exclusions.MoveExclusions,
+        guard: loop_guard.LoopGuard,
+        now: datetime.datetime,
+    ) -> None:
+        """Simulate in `cache`; `choose` returns the framework of a pod."""
+        self.guard = guard
+        self._cache = cache
+        self._choose = choose
+        self._exclusions = exclusions
+        self._now = now
+        self._audit = cluster_audit.ClusterAudit(choose, cache.snapshot)
+        self._before: frozenset[_PodRule] | None = None
+
+    def plan_moves(self, found: Sequence[violations.Violation]) -> Iterator[PlannedMove]:
+        """Yield each violator with its target or its obstacle, lowest priority first.
+
+        The place of a pod with a target stays taken, unless the caller calls `take_back` before the
+        next pod.
+        """
+        rules_of: dict[str, list[str]] = {}
+        pods: dict[str, pod_shape.PodInfo] = {}
+        for each in found:
+            for info in each.pods:
+                rules_of.setdefault(info.uid, []).append(each.rule.head.name)
+                pods[info.uid] = info
+        for info in sorted(pods.values(), key=lambda info: (info.shape.priority, info.key)):
+            yield self._plan_move(info, rules_of[info.uid])
+
+    def take_back(self, move: PlannedMove) -> None:
+        """Put the pod of a move back, because it was not evicted."""
+        self._cache.add_pod(move.pod)
+        self._exclusions.note_refusal(move.pod)
+        self._before = None
+
+    def _plan_move(self, info: pod_shape.PodInfo, listed: Sequence[str]) -> PlannedMove:
+        current = {each.rule.head.name for each in self._audit.judge_pod(info)}
+        rules = tuple(rule for rule in listed if rule in current)
+        if not rules:
+            return PlannedMove(info, tuple(listed), obstacle="the moves before put it in order")
+        move = PlannedMove(info, rules)
+        obstacle = self._exclusions.find_obstacle(info)
+        if obstacle:
+            return dataclasses.replace(move, obstacle=obstacle)
+        if self._before is None:
+            self._before = self._find_violations_by_pods()
+        self._cache.remove_pod(info)
+        target, obstacle = self._choose_target(info)
+        obstacle = obstacle or self._place(move, target)
+        if obstacle:
+            self._cache.add_pod(info)
+            return dataclasses.replace(move, obstacle=obstacle)
+        self._exclusions.note_move(info)
+        return dataclasses.replace(move, target=target)
+
+    def _choose_target(self, info: pod_shape.PodInfo) -> tuple[str, str]:
+        """Return the node on which the scheduler would place the pod, or "" and why there is none.
+
+        No other pod is preempted for it.
+        """
+        framework = self._choose(info)
+        pod = pending_pods.make_pending_pod(info)
+        if framework is None:
+            return "", "no profile serves the pod"
+        if pod.pod.spec.resource_claims:
+            return "", "the pod uses resource claims, whose allocation is not simulated"
+        gate = framework.pre_enqueue(pod)
+        if not gate.is_success:
+            return "", ", ".join(gate.reasons)
+        result = framework.schedule_pod(pod, self._cache.snapshot())
+        if result.node_name is None:
+            return "", result.message or ", ".join(result.status.reasons)
+        if result.node_name == info.pod.spec.node_name:
+            return "", "the scheduler would choose the same node"
+        return result.node_name, ""
+
+    def _place(self, move: PlannedMove, target: str) -> str:
+        """Place the pod on a node; return why it must not be there, or ""."""
+        workload = move_exclusions.format_workload(move.pod)
+        obstacle = self.guard.find_obstacle(workload, move.rules, target, self._now)
+        if obstacle:
+            return obstacle
+        spec = msgspec.structs.replace(move.pod.pod.spec, node_name=target)
+        moved_pod = msgspec.structs.replace(move.pod.pod, spec=spec)
+        moved = pod_shape.PodInfo(moved_pod, move.pod.shape)
+        self._cache.add_pod(moved)
+        obstacle = self._find_harm(moved, target)
+        if obstacle:
+            self._cache.remove_pod(moved)
+        return obstacle
+
+    def _find_harm(self, moved: pod_shape.PodInfo, target: str) -> str:
+        """Return the violations of a moved pod, or those that it causes; "" if there are none."""
+        own = [each.rule.head.name for each in self._audit.judge_pod(moved)]
+        if own:
+            return f"it would violate {', '.join(own)} on {target}"
+        after = self._find_violations_by_pods()
+        caused = {rule for _, rule in after - (self._before or frozenset())}
+        if caused:
+            return f"other pods would violate {', '.join(sorted(caused))}"
+        self._before = after
+        return ""
+
+    def _find_violations_by_pods(self) -> frozenset[_PodRule]:
+        """Return the violations of all rules whose answers depend on where pods are."""
+        audit = cluster_audit.ClusterAudit(
+            self._choose, self._cache.snapshot, select_rule=judging.depends_on_pods
+        )
+        return frozenset(
+            (info.uid, verdict.rule.head.name)
+            for step in audit.judge_in_steps()
+            for verdict in step
+            for info in verdict.pods
+        )

@@ -1,0 +1,206 @@
+"""Carry out planned moves: remember each in the loop guard, then evict the pod."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import enum
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Protocol
+
+from policysched import clock as clocks
+from policysched import errors
+from policysched.auditing import loop_guard, move_exclusions, move_planning
+from policysched.cluster.pods import pod_shape
+
+MAX_LISTING_SECONDS = 600.0
+"""The age of the listing after which no pod is evicted: the simulation may be wrong by then."""
+_GUARD_ATTEMPTS = 5
+
+
+class MoveOutcome(enum.StrEnum):
+    """What happened to a violator."""
+
+    PLANNED = "planned"
+    """A dry run would evict it."""
+    EVICTED = "evicted"
+    REFUSED = "refused"
+    """The API server refused the eviction, for example because of a disruption budget."""
+    FAILED = "failed"
+    """The eviction failed, or its outcome is unknown."""
+    SKIPPED = "skipped"
+    """It is not moved."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class MoveRecord:
+    """A violator and what happened to it; `reason` is "" if it was or would be evicted."""
+
+    move: move_planning.PlannedMove
+    outcome: MoveOutcome
+    reason: str = ""
+
+
+class EvictionRefusedError(errors.RemoteError):
+    """The API server refused an eviction; the pod stays."""
+
+
+class GuardConflictError(errors.RemoteError):
+    """The memory of the loop guard has changed since it was read."""
+
+
+class GuardStore(Protocol):
+    """Keeps the memory of the loop guard in the cluster."""
+
+    async def read(self) -> list[loop_guard.WorkloadMove]:
+        """Return the moves.
+
+        Raises:
+            InputError: the content is invalid.
+            RemoteError: it cannot be read.
+        """
+        ...
+
+    async def write(self, guard: loop_guard.LoopGuard) -> None:
+        """Write the moves, unless they have changed since they were read.
+
+        Raises:
+            GuardConflictError: they have changed.
+            RemoteError: they were not written, or the outcome is unknown.
+        """
+        ...
+
+
+class PodEvictor(Protocol):
+    """Evicts pods through the Eviction API."""
+
+    async def evict(self, pod: pod_shape.PodInfo) -> None:
+        """Evict a pod.
+
+        Raises:
+            EvictionRefusedError: the API server refused.
+            RemoteError: the eviction failed, or its outcome is unknown.
+        """
+        ...
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class MovePace:
+    """How fast pods are moved.
+
+    Attributes:
+        pause_seconds: the time between two evictions.
+        max_moves: the maximum number of moves in one run.
+    """
+
+    pause_seconds: float
+    max_moves: int
+
+
+class PodMover:
+    """Evicts violators, each only after the loop guard has remembered it."""
+
+    def __init__(
+        self,
+        planner: move_planning.MovePlanner,
+        store: GuardStore,
+        evictor: PodEvictor,
+        pace: MovePace,
+        clock: clocks.Clock,
+        sleep: Callable[[float], Awaitable[None]],
+    ) -> None:
+        """Move what `planner` plans; the listing of its cluster is as old as this object."""
+        self._planner = planner
+        self._store = store
+        self._evictor = evictor
+        self._pace = pace
+        self._clock = clock
+        self._sleep = sleep
+        self._listed_at_seconds = clock.monotonic_seconds()
+        self._next_seconds = self._listed_at_seconds
+
+    async def move(
+        self, moves: Iterable[move_planning.PlannedMove], *, is_dry_run: bool
+    ) -> list[MoveRecord]:
+        """Return what happened to each violator.
+
+        Raises:
+            InputError: the memory of the loop guard is invalid.
+            RemoteError: the loop guard cannot be written; the pod was not evicted.
+        """
+        records: list[MoveRecord] = []
+        count = 0
+        for move in moves:
+            if move.obstacle:
+                record = MoveRecord(move, MoveOutcome.SKIPPED, move.obstacle)
+            elif count >= self._pace.max_moves:
+                record = self._skip(move, f"--max-moves {self._pace.max_moves} is reached")
+            elif is_dry_run:
+                self._planner.guard.add(move.list_guarded_moves(self._now), self._now)
+                record = MoveRecord(move, MoveOutcome.PLANNED)
+            else:
+                record = await self._evict(move)
+            count += record.outcome in (MoveOutcome.PLANNED, MoveOutcome.EVICTED)
+            records.append(record)
+        return records
+
+    @property
+    def _now(self) -> datetime.datetime:
+        return self._clock.now()
+
+    def _skip(self, move: move_planning.PlannedMove, reason: str) -> MoveRecord:
+        """Put the pod back in the simulation, and report why it was not moved."""
+        self._planner.take_back(move)
+        return MoveRecord(dataclasses.replace(move, target=""), MoveOutcome.SKIPPED, reason)
+
+    async def _evict(self, move: move_planning.PlannedMove) -> MoveRecord:
+        """Evict a pod at its time."""
+        await self._sleep(max(0.0, self._next_seconds - self._clock.monotonic_seconds()))
+        now_seconds = self._clock.monotonic_seconds()
+        if now_seconds - self._listed_at_seconds > MAX_LISTING_SECONDS:
+            return self._skip(move, "the listing of the cluster is too old; run the command again")
+        guarded = move.list_guarded_moves(self._now)
+        obstacle = await self._remember(move, guarded)
+        if obstacle:
+            return self._skip(move, obstacle)
+        self._next_seconds = now_seconds + self._pace.pause_seconds
+        try:
+            await self._evictor.evict(move.pod)
+        except EvictionRefusedError as error:
+            self._planner.take_back(move)
+            await self._forget(guarded)
+            return MoveRecord(move, MoveOutcome.REFUSED, str(error))
+        except errors.RemoteError as error:
+            # The pod may have been evicted, so the guard keeps the move.
+            return MoveRecord(move, MoveOutcome.FAILED, str(error))
+        return MoveRecord(move, MoveOutcome.EVICTED)
+
+    async def _remember(
+        self, move: move_planning.PlannedMove, guarded: list[loop_guard.WorkloadMove]
+    ) -> str:
+        """Write a move into the loop guard; return an obstacle that another process wrote."""
+        guard = self._planner.guard
+        workload = move_exclusions.format_workload(move.pod)
+        guard.add(guarded, self._now)
+        for attempt in range(1, _GUARD_ATTEMPTS + 1):
+            try:
+                await self._store.write(guard)
+            except GuardConflictError:
+                if attempt == _GUARD_ATTEMPTS:
+                    raise
+                guard.replace(await self._store.read())
+                obstacle = guard.find_obstacle(workload, move.rules, move.target, self._now)
+                if obstacle:
+                    guard.remove(guarded)
+                    return obstacle
+            else:
+                return ""
+        raise AssertionError  # the last attempt returns or raises
+
+    async def _forget(self, guarded: list[loop_guard.WorkloadMove]) -> None:
+        """Remove a move that did not take place; without success, it counts until it expires."""
+        self._planner.guard.remove(guarded)
+        try:
+            await self._store.write(self._planner.guard)
+        except errors.RemoteError:
+            self._planner.guard.replace(await self._store.read())

@@ -1,0 +1,271 @@
+"""`audit --evict`: move violators of a running cluster through the Eviction API."""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import re
+from typing import TYPE_CHECKING, Any
+
+from policysched import booleans, errors
+from policysched.cli.options import durations, label_selectors
+from policysched.cli.render import progress
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from policysched.auditing import loop_guard, moving, violations
+    from policysched.kube import config_maps
+    from policysched.kube.http import client
+    from policysched.offline import sessions
+
+_RATE = re.compile(r"(\d{1,6})/([smh])")
+_UNIT_SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0}
+_NAME = re.compile(r"[^/]+/[^/]+")
+_GUARD_KEY = "moves"
+_DEFAULT_GUARD = "kube-system/policysched-audit"
+_DEPENDENT = {
+    "is_dry_run": "dry-run",
+    "rate": "rate",
+    "max_moves": "max-moves",
+    "max_per_workload": "max-per-workload",
+    "exclude": "exclude",
+    "include_system_pods": "include-system-pods",
+    "guard": "guard",
+    "not_again_within": "not-again-within",
+}
+
+
+def add_evict_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options."""
+    group = parser.add_argument_group("moving violators of a running cluster")
+    group.add_argument(
+        "--evict",
+        action="store_true",
+        help="show which violators could be moved to a node where nothing is violated, and with "
+        "--dry-run=false evict them; needs --live",
+    )
+    group.add_argument(
+        "--dry-run",
+        dest="is_dry_run",
+        nargs="?",
+        const=True,
+        type=_parse_boolean,
+        metavar="BOOLEAN",
+        help="true (the default) evicts no pod",
+    )
+    group.add_argument(
+        "--rate", metavar="N/m", type=_parse_rate, help="evictions per s, m or h; default: 6/m"
+    )
+    group.add_argument(
+        "--max-moves", metavar="N", type=_parse_count, help="moves in one run; default: 20"
+    )
+    group.add_argument(
+        "--max-per-workload",
+        metavar="N",
+        type=_parse_count,
+        help="moved pods of one workload in one run; default: 1",
+    )
+    group.add_argument(
+        "--exclude",
+        metavar="SELECTOR",
+        type=label_selectors.parse_label_selector,
+        help="labels of pods that are not moved, besides policysched.io/audit-evict=never",
+    )
+    group.add_argument(
+        "--include-system-pods",
+        action="store_true",
+        default=None,
+        help="move pods of the priority classes system-…, too",
+    )
+    group.add_argument(
+        "--guard",
+        metavar="NAMESPACE/NAME",
+        help=f"ConfigMap in which the loop guard remembers moves; default: {_DEFAULT_GUARD}",
+    )
+    group.add_argument(
+        "--not-again-within",
+        metavar="DURATION",
+        type=durations.parse_duration,
+        help="time within which a workload is not moved again for the same rule; default: 24h",
+    )
+
+
+def check_evict_options(args: argparse.Namespace) -> None:
+    """Refuse options that contradict each other.
+
+    Raises:
+        UsageError: an option needs another one, or is invalid.
+    """
+    if args.evict and args.cluster is not None:
+        raise errors.UsageError("--evict needs a running cluster: --live instead of --cluster")
+    if args.evict and args.now is not None:
+        raise errors.UsageError("--evict moves pods now; remove --at")
+    for dest, option in _DEPENDENT.items():
+        if not args.evict and getattr(args, dest) is not None:
+            raise errors.UsageError(f"--{option} needs --evict")
+    if args.guard is not None and not _NAME.fullmatch(args.guard):
+        raise errors.UsageError(f"--guard must be NAMESPACE/NAME, not `{args.guard}`")
+
+
+def move_violators(
+    decider: sessions.PodDecider,
+    found: Sequence[violations.Violation],
+    args: argparse.Namespace,
+) -> list[moving.MoveRecord]:
+    """Return what happened to each violator.
+
+    Raises:
+        KubeconfigError: the address or the credentials cannot be read.
+        InputError: the memory of the loop guard is invalid.
+        RemoteError: the loop guard cannot be read or written.
+    """
+    import asyncio  # noqa: PLC0415 - most runs move nothing
+
+    with progress.show_progress("moving violators"):
+        return asyncio.run(_connect_and_move(decider, found, args))
+
+
+def has_failed_moves(records: Sequence[moving.MoveRecord]) -> bool:
+    """Return whether an eviction failed, other than by a refusal of the API server."""
+    from policysched.auditing import moving  # noqa: PLC0415 - most runs move nothing
+
+    return any(each.outcome is moving.MoveOutcome.FAILED for each in records)
+
+
+async def _connect_and_move(
+    decider: sessions.PodDecider,
+    found: Sequence[violations.Violation],
+    args: argparse.Namespace,
+) -> list[moving.MoveRecord]:
+    import random  # noqa: PLC0415 - most runs move nothing
+
+    from policysched import clock as clocks  # noqa: PLC0415 - as above
+    from policysched.kube.auth import kubeconfig  # noqa: PLC0415 - as above
+    from policysched.kube.http import client  # noqa: PLC0415 - as above
+
+    clock = clocks.SystemClock()
+    connection = await kubeconfig.load_api_client_config(args.kubeconfig, args.context, clock)
+    async with client.ApiClient(connection, rng=random.Random()) as api:
+        return await _move(decider, found, args, api)
+
+
+async def _move(
+    decider: sessions.PodDecider,
+    found: Sequence[violations.Violation],
+    args: argparse.Namespace,
+    api: client.ApiClient,
+) -> list[moving.MoveRecord]:
+    """Plan and carry out the moves."""
+    import asyncio  # noqa: PLC0415 - most runs move nothing
+
+    from policysched import clock as clocks  # noqa: PLC0415 - as above
+    from policysched.auditing import (  # noqa: PLC0415 - as above
+        loop_guard,
+        move_exclusions,
+        move_planning,
+        moving,
+    )
+    from policysched.cluster.objects import selectors  # noqa: PLC0415 - as above
+    from policysched.kube import config_maps  # noqa: PLC0415 - as above
+
+    limits = move_exclusions.MoveLimits(
+        args.exclude or selectors.NOTHING,
+        args.max_per_workload or 1,
+        bool(args.include_system_pods),
+        decider.extenders,
+    )
+    store = _ConfigMapGuardStore(config_maps.ConfigMapClient(api), args.guard or _DEFAULT_GUARD)
+    within = datetime.timedelta(seconds=args.not_again_within or 86_400.0)
+    cache = decider.cluster.cache
+    planner = move_planning.MovePlanner(
+        cache,
+        decider.choice.choose_framework,
+        move_exclusions.MoveExclusions(limits, cache.budgets),
+        loop_guard.LoopGuard(await store.read(), within),
+        args.now,
+    )
+    pace = moving.MovePace(args.rate or 10.0, args.max_moves or 20)
+    evictor = _ApiEvictor(api)
+    mover = moving.PodMover(planner, store, evictor, pace, clocks.SystemClock(), asyncio.sleep)
+    is_dry_run = args.is_dry_run is not False
+    return await mover.move(planner.plan_moves(found), is_dry_run=is_dry_run)
+
+
+class _ConfigMapGuardStore:
+    """Keeps the memory of the loop guard in a ConfigMap, which is part of the installation."""
+
+    def __init__(self, opened: config_maps.ConfigMapClient, name: str) -> None:
+        self._config_maps = opened
+        self._name = name
+        self._read: config_maps.ConfigMap | None = None
+
+    async def read(self) -> list[loop_guard.WorkloadMove]:
+        """Return the moves; see `moving.GuardStore`."""
+        from policysched.auditing import loop_guard  # noqa: PLC0415 - most runs move nothing
+
+        namespace, _, name = self._name.partition("/")
+        where = f"configmap {self._name}"
+        self._read = await self._config_maps.read_config_map(namespace, name)
+        if self._read is None:
+            raise errors.InputError(
+                where,
+                "does not exist, so the loop guard has no memory",
+                help="create it, or install deploy/components/audit-evict",
+            )
+        return loop_guard.decode_moves(self._read.data.get(_GUARD_KEY, ""), where)
+
+    async def write(self, guard: loop_guard.LoopGuard) -> None:
+        """Write the moves; see `moving.GuardStore`."""
+        from policysched.auditing import loop_guard, moving  # noqa: PLC0415 - most runs move nothing
+        from policysched.kube import errors as kube_errors  # noqa: PLC0415 - as above
+
+        assert self._read is not None  # noqa: S101 - it is read before the first move
+        text = loop_guard.encode_moves(guard.moves)
+        try:
+            await self._config_maps.change_config_map(self._read, data={_GUARD_KEY: text})
+        except kube_errors.ConflictError as error:
+            raise moving.GuardConflictError(f"configmap {self._name} has changed") from error
+        await self.read()
+
+
+class _ApiEvictor:
+    """Evicts pods through the API server."""
+
+    def __init__(self, api: client.ApiClient) -> None:
+        from policysched.kube.writing import api_eviction  # noqa: PLC0415 - most runs move nothing
+
+        self._client = api_eviction.EvictionClient(api)
+
+    async def evict(self, pod: Any) -> None:  # noqa: ANN401 - a PodInfo, which imports NumPy
+        """Evict a pod; see `moving.PodEvictor`."""
+        from policysched.auditing import moving  # noqa: PLC0415 - most runs move nothing
+        from policysched.kube import errors as kube_errors  # noqa: PLC0415 - as above
+
+        try:
+            await self._client.create_eviction(pod.pod.metadata)
+        except (kube_errors.TooManyRequestsError, kube_errors.ConflictError) as error:
+            raise moving.EvictionRefusedError(error.message) from error
+        except kube_errors.NotFoundError:
+            return  # it is gone, as wanted
+
+
+def _parse_boolean(text: str) -> bool:
+    found = booleans.parse_boolean(text)
+    if found is None:
+        raise argparse.ArgumentTypeError(f"`{text}` is not a boolean; {booleans.HELP}")
+    return found
+
+
+def _parse_rate(text: str) -> float:
+    """Return the seconds between two evictions."""
+    match = _RATE.fullmatch(text)
+    if match is None or int(match[1]) == 0:
+        raise argparse.ArgumentTypeError(f"`{text}` is not a rate such as 6/m")
+    return _UNIT_SECONDS[match[2]] / int(match[1])
+
+
+def _parse_count(text: str) -> int:
+    if not text.isascii() or not text.isdecimal() or not 0 < int(text) <= 1_000_000:  # noqa: PLR2004
+        raise argparse.ArgumentTypeError(f"`{text}` is not a number from 1 to 1000000")
+    return int(text)
