@@ -85,7 +85,8 @@ class ProfileJudge:
         acting = [each for each in asked if each.applies_to(state, example.shape, snap)]
         if not acting:
             return
-        if example.pod.spec.resource_claims and any(map(_reads_devices, acting)):
+        has_claims = released_claims.has_claims(example, snap.devices.claims)
+        if has_claims and any(map(_reads_devices, acting)):
             for row, infos in placed.items():
                 for info in infos:  # each pod has its own devices
                     with released_claims.suppose_released(info, snap.devices.claims):
@@ -116,8 +117,8 @@ class ProfileJudge:
         state = cycle_state.CycleState(self._tolerations(info.shape, snap))
         node = snap.view_rows(np.array([verdict.row], np.intp))
         with contextlib.ExitStack() as around:
-            if info.pod.spec.resource_claims:
-                claims = snap.devices.claims
+            claims = snap.devices.claims
+            if released_claims.has_claims(info, claims):
                 around.enter_context(released_claims.suppose_released(verdict.pods[0], claims))
             if depends_on_pods(verdict.rule):
                 supposed = around.enter_context(what_if.WhatIf(snap))

@@ -22,6 +22,7 @@ from policysched.auditing import (
 )
 from policysched.cluster import cache as caches
 from policysched.cluster.pods import pending_pods, pod_shape
+from policysched.plugins.dynamic_resources import released_claims
 
 _PodRule: TypeAlias = tuple[str, str]
 """The uid of a pod and the name of a rule that it violates."""
@@ -129,7 +130,7 @@ class MovePlanner:
         pod = pending_pods.make_pending_pod(info)
         if framework is None:
             return "", "no profile serves the pod"
-        if pod.pod.spec.resource_claims:
+        if released_claims.has_claims(pod, self._cache.devices.claims):
             return "", "the pod uses resource claims, whose allocation is not simulated"
         gate = framework.pre_enqueue(pod)
         if not gate.is_success:

@@ -16,7 +16,11 @@ from tests.compiler import strategies, test_preemption_reference, test_reference
 from tests.reference import policy_audit
 
 _BEGINNINGS = st.one_of(test_reference.beginnings(), test_preemption_reference.crowds())
-_HISTORIES = (strategies.programs(), _BEGINNINGS, st.lists(strategies.events, max_size=4))
+_HISTORIES = (
+    strategies.programs(strategies.FILTER_KINDS),
+    _BEGINNINGS,
+    st.lists(strategies.events, max_size=4),
+)
 _HISTORIES_OF_TIMES = (time_strategies.programs(), _BEGINNINGS, time_strategies.histories())
 
 

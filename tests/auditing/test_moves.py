@@ -27,7 +27,7 @@ from tests.compiler import desk
 _FAST = """version 1
 policy fast { for pods where app = web  nodeAffinity required pool = fast as pool }
 """
-_DAY = datetime.timedelta(days=1)
+DAY = datetime.timedelta(days=1)
 _NOW = builders.EPOCH
 
 
@@ -42,7 +42,7 @@ class _Cluster:
             move_exclusions.MoveLimits(**limits),  # type: ignore[arg-type]  # the test's own
             self.desk.cache.budgets,
         )
-        self.guard = loop_guard.LoopGuard((), _DAY)
+        self.guard = loop_guard.LoopGuard((), DAY)
 
     def choose(self, info: pod_shape.PodInfo) -> runtime.Framework:
         """Return the only framework."""
@@ -210,7 +210,7 @@ def test_the_guard_stops_circles(move: tuple[str, str, str, float], words: str) 
     """A workload is not moved again for the same rule, nor back to where it came from."""
     cluster = _Cluster()
     cluster.desk.cache.remove_node("f2")
-    cluster.guard = loop_guard.LoopGuard([_move(*move)], _DAY)
+    cluster.guard = loop_guard.LoopGuard([_move(*move)], DAY)
     cluster.desk.place(_pod("p"))
     found = cluster.plan()["p"]
     assert words in found if words else found == "f1"
@@ -219,14 +219,14 @@ def test_the_guard_stops_circles(move: tuple[str, str, str, float], words: str) 
 def test_the_memory_of_the_guard_is_bounded() -> None:
     """Expired moves go first, then the oldest; moves of this run stay."""
     many = [_move("w", f"rule-{number}", "n", 20) for number in range(loop_guard.MAX_MOVES)]
-    guard = loop_guard.LoopGuard([_move("w", "old", "n", 30), *many], _DAY)
+    guard = loop_guard.LoopGuard([_move("w", "old", "n", 30), *many], DAY)
     guard.add([_move("w", "new", "n", 0)], _NOW)
     assert len(guard.moves) <= loop_guard.MAX_MOVES
     assert guard.moves[-1].rule == "new"
     assert guard.moves[0].rule != "rule-0"
     assert not guard.find_obstacle("w", ["new"], "m", _NOW)
     large = [_move("w" * 1000, f"rule-{number}", "n", 20) for number in range(1000)]
-    guard = loop_guard.LoopGuard(large, _DAY)
+    guard = loop_guard.LoopGuard(large, DAY)
     guard.add([_move("w", "new", "n", 0)], _NOW)
     assert len(loop_guard.encode_moves(guard.moves)) <= loop_guard.MAX_BYTES
 
@@ -280,7 +280,7 @@ class _World:
     ) -> dict[str, tuple[str, str]]:
         """Return outcome and reason of each violator."""
         found = cluster_audit.audit_cluster(cluster.choose, cluster.desk.cache.snapshot).violations
-        cluster.guard = loop_guard.LoopGuard(self.stored, _DAY)
+        cluster.guard = loop_guard.LoopGuard(self.stored, DAY)
         planner = cluster.make_planner()
         pace = moving.MovePace(pause, most)
         mover = moving.PodMover(planner, self, self, pace, self.clock, self.sleep)

@@ -654,6 +654,10 @@ ALL_KINDS: tuple[Maker, ...] = (
     *(_node_rule, _pod_rule, _spread_rule, _tolerate, _reject, _score, _resource_score),
     *(_preempt, _protect),
 )
+FILTER_KINDS: tuple[Maker, ...] = (
+    *(_node_rule, _pod_rule, _spread_rule, _tolerate, _reject, _reject, _reject_by_pods),
+)
+"""Rules that may reject nodes, and rules that change what spread rules count."""
 PREEMPTION_KINDS: tuple[Maker, ...] = (
     *(_preempt, _preempt, _protect, _reject_by_pods, _reject_by_pods, _reject_by_pods),
     *(_pod_rule, _spread_rule),

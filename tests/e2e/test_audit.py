@@ -49,6 +49,7 @@ def test_moved_pods_are_in_place_and_violate_nothing(scene: audit_scene.Scene) -
     assert scene.audit(exit_code=0)["rules"] == []
     for node in before:
         scene.label_node(node, pool="slow")
+    scene.scheduler.wait_until(lambda: scene.read_violating_pods().get("fast/pool") == 2)
     planned = scene.evict("--max-per-workload=2")
     assert [(each["node"], each["outcome"]) for each in planned] == [
         (scene.pods()[each["name"]]["spec"]["nodeName"], "planned") for each in planned
@@ -62,6 +63,7 @@ def test_moved_pods_are_in_place_and_violate_nothing(scene: audit_scene.Scene) -
     after = scene.wait_bound("web", 2)
     assert after == sorted(each["target"] for each in moved)
     assert scene.audit(exit_code=0)["rules"] == []
+    scene.scheduler.wait_until(lambda: set(scene.read_violating_pods().values()) == {0.0})
     assert {(each["rule"], each["node"]) for each in scene.read_guard()} == {
         ("fast/pool", node) for node in before
     }

@@ -258,7 +258,7 @@ def _metrics(found: Drawing) -> Case:
     policy = found.whole("web.policy", [seeds.RICH_POLICY])
     name = found.values("m.yaml", seeds.METRICS)
     words = found.pick("explain --all", "simulate", "plan --from none", "audit")
-    more = ["--to", policy] if words[0] == "plan" else ["--policies", policy]
+    more = {"plan": ["--to", policy], "audit": [policy]}.get(words[0], ["--policies", policy])
     return found.case(*words, "--cluster", cluster, *more, "--metrics", name)
 
 

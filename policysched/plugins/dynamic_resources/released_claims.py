@@ -35,6 +35,12 @@ def suppose_released(pod: pod_shape.PodInfo, known: claims.ResourceClaims) -> It
         yield
 
 
+def has_claims(pod: pod_shape.PodInfo, known: claims.ResourceClaims) -> bool:
+    """Return whether a pod has resource claims, or one that was created for extended resources."""
+    made = known.find_extended_resource_claim(pod.pod.metadata.uid)
+    return bool(pod.pod.spec.resource_claims) or made is not None
+
+
 def _list_claims(
     pod: pod_shape.PodInfo, known: claims.ResourceClaims
 ) -> list[device_objects.ResourceClaim]:

@@ -135,6 +135,27 @@ def test_a_running_pod_is_decided_as_if_it_had_no_devices(
         assert (running_pods["pods"], running_pods["unschedulable"]) == (1, 0)
 
 
+@pytest.mark.parametrize("free, violated", [("gpu-1", 0), ("", 0), (None, 1)])
+def test_the_devices_of_a_running_pod_do_not_count_against_it(
+    tmp_path: pathlib.Path,
+    capsys: pytest.CaptureFixture[str],
+    policies: str,
+    free: str | None,
+    violated: int,
+) -> None:
+    """An audit takes the pod off its node together with its devices."""
+    users = 2 if free is None else 1
+    running = _make_running_pod("old", "taken", "gpu-0", users=users)
+    devices = ["gpu-0", *([free] if free else [])]
+    path = clusters.write(tmp_path, clusters.node("n1"), CLASS, _slice("n1", *devices), *running)
+    assert main.main(["audit", "--cluster", path, policies, "-o", "json"]) == violated
+    report = json.loads(capsys.readouterr().out)
+    assert report["violatingPods"] == violated
+    if violated:
+        (node,) = report["rules"][0]["nodes"]
+        assert "freeDevices(gpu) 0 < 1" in node["pods"][0]["evidence"]
+
+
 def test_a_running_pod_with_an_extended_resource_is_decided_like_a_new_one(
     tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str], policies: str
 ) -> None:
@@ -152,6 +173,8 @@ def test_a_running_pod_with_an_extended_resource_is_decided_like_a_new_one(
     items = [clusters.node("n1"), CLASS, _slice("n1", "gpu-0"), claim, pod]
     [answer] = _run(capsys, tmp_path, f"explain pod prod/old --policies {policies}", *items)
     assert answer["best"] == ["n1"]
+    report = _run(capsys, tmp_path, f"audit {policies}", *items)
+    assert (report["pods"], report["violatingPods"]) == (1, 0)
 
 
 def test_edits_change_the_rule_and_not_the_devices(

@@ -5,12 +5,14 @@ from __future__ import annotations
 import contextlib
 import json
 import pathlib
+import re
 import subprocess
+import urllib.request
 from typing import TYPE_CHECKING, Any
 
 from tests import report_schemas
 from tests.e2e.scenes import scheduler_process
-from tests.realcluster import controller_manager, manifests
+from tests.realcluster import controller_manager, manifests, process
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,6 +21,10 @@ if TYPE_CHECKING:
 
 GUARD = "policysched-audit"
 _CONFIG_MAPS = "/api/v1/namespaces/kube-system/configmaps"
+_CONFIG = """apiVersion: policysched.io/v1alpha1
+kind: PolicySchedulerConfiguration
+audit: {everySeconds: 1}
+"""
 _CONTROLLERS = "replicaset-controller,disruption-controller"
 
 
@@ -34,7 +40,7 @@ class Scene:
         self,
         plane: control_planes.ControlPlane,
         namespace: str,
-        folder: pathlib.Path,
+        address: str,
         scheduler: scheduler_process.PolicyScheduler,
         policy: pathlib.Path,
     ) -> None:
@@ -42,7 +48,7 @@ class Scene:
         self.policy = policy
         self._client = plane.client
         self._namespace = namespace
-        self._folder = folder
+        self._address = address
 
     def create_replica_set(self, name: str, replicas: int = 1, **spec: Any) -> None:
         """Create a ReplicaSet whose pods belong to the scheduler."""
@@ -114,6 +120,13 @@ class Scene:
         report_schemas.check_report(report, "audit")
         return report
 
+    def read_violating_pods(self) -> dict[str, float]:
+        """Return the gauge of the scheduler's own audit by rule; {} before the first audit."""
+        with urllib.request.urlopen(f"http://{self._address}/metrics", timeout=60) as page:
+            text = page.read().decode()
+        found = re.findall(r'policysched_audit_violating_pods{.*rule="(\S+)"} (\S+)', text)
+        return {rule: float(count) for rule, count in found}
+
     def evict(self, *flags: str, exit_code: int = 1) -> list[dict[str, Any]]:
         """Return what `audit --evict` did with each violator, without names that the API made."""
         report = self.audit("--evict", "--rate=1000/s", *flags, exit_code=exit_code)
@@ -132,16 +145,18 @@ def playing(
 ) -> Iterator[Scene]:
     """Start the scheduler and the controllers; `text` are the policies."""
     plane.client.create(_CONFIG_MAPS, {"metadata": {"name": GUARD}})
-    policy = folder / "audit.policy"
+    policy, config = folder / "audit.policy", folder / "config.yaml"
     policy.write_text(text, encoding="utf-8")
-    metrics_flags = ("--policies", str(policy))
+    config.write_text(_CONFIG, encoding="utf-8")
+    address = f"127.0.0.1:{process.free_port()}"
+    own = ("--policies", str(policy), "--config", str(config), "--metrics-address", address)
     flags = (f"--controllers={_CONTROLLERS}",)
     try:
         with (
             controller_manager.ControllerManager(plane, folder / "controllers", flags=flags),
-            scheduler_process.PolicyScheduler(plane, folder, flags=metrics_flags) as scheduler,
+            scheduler_process.PolicyScheduler(plane, folder, flags=own) as scheduler,
         ):
-            yield Scene(plane, namespace, folder, scheduler, policy)
+            yield Scene(plane, namespace, address, scheduler, policy)
     finally:
         plane.client.delete(f"{_CONFIG_MAPS}/{GUARD}")
         for kind in ("replicasets",):
