@@ -22,12 +22,14 @@ class MoveLimits:
 
     Attributes:
         excluded: selects the labels of pods that are not moved.
+        max_moves: maximum number of pods that are moved in one run.
         max_per_workload: maximum number of pods of a workload that are moved in one run.
         moves_system_pods: whether pods of the priority classes `system-…` are moved.
         extenders: HTTP extenders, whose decisions a simulation does not know.
     """
 
     excluded: selectors.Selector = selectors.NOTHING
+    max_moves: int = 20
     max_per_workload: int = 1
     moves_system_pods: bool = False
     extenders: Collection[settings.ExtenderSettings] = ()
@@ -60,6 +62,8 @@ class MoveExclusions:
             return f"the pod has the priority class {name}"
         if interest.describe_interest(limits.extenders, info.pod):
             return "an HTTP extender decides about the pod, too"
+        if self._moved.total() >= limits.max_moves:
+            return f"--max-moves {limits.max_moves} is reached"
         if self._moved[format_workload(info)] >= limits.max_per_workload:
             return f"--max-per-workload {limits.max_per_workload} is reached"
         return self._find_budget_obstacle(info)

@@ -84,19 +84,6 @@ class PodEvictor(Protocol):
         ...
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class MovePace:
-    """How fast pods are moved.
-
-    Attributes:
-        pause_seconds: the time between two evictions.
-        max_moves: the maximum number of moves in one run.
-    """
-
-    pause_seconds: float
-    max_moves: int
-
-
 class PodMover:
     """Evicts violators, each only after the loop guard has remembered it."""
 
@@ -105,15 +92,18 @@ class PodMover:
         planner: move_planning.MovePlanner,
         store: GuardStore,
         evictor: PodEvictor,
-        pace: MovePace,
+        pause_seconds: float,
         clock: clocks.Clock,
         sleep: Callable[[float], Awaitable[None]],
     ) -> None:
-        """Move what `planner` plans; the listing of its cluster is as old as this object."""
+        """Move what `planner` plans; the listing of its cluster is as old as this object.
+
+        Two evictions are `pause_seconds` apart.
+        """
         self._planner = planner
         self._store = store
         self._evictor = evictor
-        self._pace = pace
+        self._pause_seconds = pause_seconds
         self._clock = clock
         self._sleep = sleep
         self._listed_at_seconds = clock.monotonic_seconds()
@@ -129,18 +119,14 @@ class PodMover:
             RemoteError: the loop guard cannot be written; the pod was not evicted.
         """
         records: list[MoveRecord] = []
-        count = 0
         for move in moves:
             if move.obstacle:
                 record = MoveRecord(move, MoveOutcome.SKIPPED, move.obstacle)
-            elif count >= self._pace.max_moves:
-                record = self._skip(move, f"--max-moves {self._pace.max_moves} is reached")
             elif is_dry_run:
                 self._planner.guard.add(move.list_guarded_moves(self._now), self._now)
                 record = MoveRecord(move, MoveOutcome.PLANNED)
             else:
                 record = await self._evict(move)
-            count += record.outcome in (MoveOutcome.PLANNED, MoveOutcome.EVICTED)
             records.append(record)
         return records
 
@@ -163,7 +149,7 @@ class PodMover:
         obstacle = await self._remember(move, guarded)
         if obstacle:
             return self._skip(move, obstacle)
-        self._next_seconds = now_seconds + self._pace.pause_seconds
+        self._next_seconds = now_seconds + self._pause_seconds
         try:
             await self._evictor.evict(move.pod)
         except EvictionRefusedError as error:

@@ -276,14 +276,13 @@ class _World:
         self.clock.advance(seconds)
 
     def move(
-        self, cluster: _Cluster, *, is_dry_run: bool = False, pause: float = 10.0, most: int = 9
+        self, cluster: _Cluster, *, is_dry_run: bool = False, pause: float = 10.0
     ) -> dict[str, tuple[str, str]]:
         """Return outcome and reason of each violator."""
         found = cluster_audit.audit_cluster(cluster.choose, cluster.desk.cache.snapshot).violations
         cluster.guard = loop_guard.LoopGuard(self.stored, DAY)
         planner = cluster.make_planner()
-        pace = moving.MovePace(pause, most)
-        mover = moving.PodMover(planner, self, self, pace, self.clock, self.sleep)
+        mover = moving.PodMover(planner, self, self, pause, self.clock, self.sleep)
         records: Sequence[moving.MoveRecord] = asyncio.run(
             mover.move(planner.plan_moves(found), is_dry_run=is_dry_run)
         )
@@ -372,10 +371,17 @@ def test_the_listing_gets_too_old() -> None:
 
 
 def test_a_run_has_a_maximum_of_moves() -> None:
-    """The others are named."""
+    """The others are named; a refused eviction is no move."""
     world = _World()
-    found = world.move(_make_cluster("one", "two"), most=1)
-    assert found == {"one": ("evicted", ""), "two": ("skipped", "--max-moves 1 is reached")}
+    world.failures = [moving.EvictionRefusedError("no")]
+    cluster = _Cluster(max_moves=1)
+    cluster.desk.place(*map(_pod, ("one", "two", "ten")))
+    found = world.move(cluster)
+    assert found == {
+        "one": ("refused", "no"),
+        "ten": ("evicted", ""),
+        "two": ("skipped", "--max-moves 1 is reached"),
+    }
 
 
 def test_moves_are_json_lines() -> None:

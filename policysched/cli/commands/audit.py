@@ -34,7 +34,12 @@ policies are audited, not kube-scheduler's plugins; a missing sample is no viola
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
     parser.epilog = _EPILOG
-    parser.add_argument("policies", metavar="POLICY", nargs="*", help="the policies in force")
+    parser.add_argument(
+        "policies",
+        metavar="POLICY",
+        nargs="*",
+        help="the policies in force; default: `policies.paths` of --config",
+    )
     group = parser.add_argument_group("cluster")
     cluster_options.add_cluster_options(
         group,
@@ -61,7 +66,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--config",
         metavar="FILE",
-        help="configuration of `run`: its profiles, plugins and params count",
+        help="configuration of `run`: its profiles, plugins, params and policy files count",
     )
     audit_evict.add_evict_options(parser)
     parser.add_argument(
@@ -86,8 +91,9 @@ def run(args: argparse.Namespace) -> int:
 
     at = args.now or clocks.SystemClock().now()
     args.now = at
+    inputs = _read_inputs(args)
     with progress.show_reading_progress("reading the input", [args.cluster]):
-        session = sessions.OfflineDeciderSource(offline_options.read_configured_inputs(args))
+        session = sessions.OfflineDeciderSource(inputs)
     offline_options.print_session_warnings(session)
     if session.is_lines:
         raise errors.InputError("<stdin>", "has JSON lines; an audit needs one cluster")
@@ -107,6 +113,22 @@ def run(args: argparse.Namespace) -> int:
     if moves is not None and audit_evict.has_failed_moves(moves):
         return errors.EXIT_WRONG_INPUT
     return errors.EXIT_FINDINGS if result.violations else errors.EXIT_OK
+
+
+def _read_inputs(args: argparse.Namespace) -> sessions.OfflineInputs:
+    """Return the inputs; without POLICY, the policies are those of the configuration.
+
+    Raises:
+        UsageError: an option is missing or invalid, or there are no policies.
+        InputError: the configuration cannot be read or is invalid.
+    """
+    inputs = offline_options.read_configured_inputs(args)
+    if not inputs.policies and inputs.configuration is not None:
+        inputs = dataclasses.replace(inputs, policies=inputs.configuration.policies.paths)
+    if not inputs.policies:
+        raise errors.UsageError("no policies are named: a file, a folder, a manifest, or `-`")
+    args.policies = list(inputs.policies)
+    return inputs
 
 
 def _lasts(violation: violations.Violation, least_seconds: float) -> bool:

@@ -171,6 +171,7 @@ async def _move(
 
     limits = move_exclusions.MoveLimits(
         args.exclude or selectors.NOTHING,
+        args.max_moves or 20,
         args.max_per_workload or 1,
         bool(args.include_system_pods),
         decider.extenders,
@@ -185,9 +186,11 @@ async def _move(
         loop_guard.LoopGuard(await store.read(), within),
         args.now,
     )
-    pace = moving.MovePace(args.rate or 10.0, args.max_moves or 20)
     evictor = _ApiEvictor(api)
-    mover = moving.PodMover(planner, store, evictor, pace, clocks.SystemClock(), asyncio.sleep)
+    pause_seconds = args.rate or 10.0
+    mover = moving.PodMover(
+        planner, store, evictor, pause_seconds, clocks.SystemClock(), asyncio.sleep
+    )
     is_dry_run = args.is_dry_run is not False
     return await mover.move(planner.plan_moves(found), is_dry_run=is_dry_run)
 

@@ -276,6 +276,20 @@ def test_wrong_input_is_one_error(
     assert words in said.err
 
 
+def test_a_configuration_can_name_the_policies(
+    inputs: list[str], capsys: pytest.CaptureFixture[str], tmp_path: pathlib.Path
+) -> None:
+    """Without any policies, an audit would find nothing, which is not what is meant."""
+    cluster = inputs[:2]
+    head = "apiVersion: policysched.io/v1alpha1\nkind: PolicySchedulerConfiguration\n"
+    (tmp_path / "config.yaml").write_text(head + "policies: {paths: [web.policy]}\n")
+    assert list(_audit(capsys, *cluster, "--config", "config.yaml")) == ["web/fast"]
+    (tmp_path / "config.yaml").write_text(head)
+    assert main.main(["audit", *cluster, "--config", "config.yaml"]) == 3
+    assert main.main(["audit", *cluster]) == 3
+    assert "no policies are named" in capsys.readouterr().err
+
+
 def test_a_cluster_without_nodes_is_an_error(
     inputs: list[str], capsys: pytest.CaptureFixture[str], tmp_path: pathlib.Path
 ) -> None:
