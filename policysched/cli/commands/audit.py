@@ -87,6 +87,14 @@ def run(args: argparse.Namespace) -> int:
     if args.metrics is not None and args.prometheus is not None:
         raise errors.UsageError("--metrics and --prometheus are mutually exclusive")
     offline_options.refuse_empty_options(args, "prometheus")
+    from policysched import process  # noqa: PLC0415 - not needed for `--help`
+
+    with process.pause_garbage_collection():  # it takes a sixth of the time for a large cluster
+        return _audit(args)
+
+
+def _audit(args: argparse.Namespace) -> int:
+    """Audit, move violators if the options request it, and print the result."""
     from policysched.offline import sessions  # noqa: PLC0415 - `--help` does not need NumPy
 
     at = args.now or clocks.SystemClock().now()
