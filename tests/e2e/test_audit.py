@@ -50,14 +50,17 @@ def test_moved_pods_are_in_place_and_violate_nothing(scene: audit_scene.Scene) -
     for node in before:
         scene.label_node(node, pool="slow")
     scene.scheduler.wait_until(lambda: scene.read_violating_pods().get("fast/pool") == 2)
-    planned = scene.evict("--max-per-workload=2")
+    planned = scene.evict("--max-per-workload=2", "--guard=kube-system/none")
     assert [(each["node"], each["outcome"]) for each in planned] == [
         (scene.pods()[each["name"]]["spec"]["nodeName"], "planned") for each in planned
     ]
     assert scene.nodes_of("web") == before
     assert scene.read_guard() == []
 
-    moved = scene.evict("--max-per-workload=2", "--dry-run=false")
+    flags = ("--max-per-workload=2", "--dry-run=false")
+    assert "does not exist" in scene.fail_to_evict(*flags, "--guard=kube-system/none")
+    assert scene.nodes_of("web") == before
+    moved = scene.evict(*flags)
     assert {each["outcome"] for each in moved} == {"evicted"}
     scene.scheduler.wait_until(lambda: not set(scene.nodes_of("web")) & set(before))
     after = scene.wait_bound("web", 2)

@@ -176,7 +176,11 @@ async def _move(
         bool(args.include_system_pods),
         decider.extenders,
     )
-    store = _ConfigMapGuardStore(config_maps.ConfigMapClient(api), args.guard or _DEFAULT_GUARD)
+    is_dry_run = args.is_dry_run is not False
+    guard = args.guard or _DEFAULT_GUARD
+    store = _ConfigMapGuardStore(
+        config_maps.ConfigMapClient(api), guard, is_required=not is_dry_run
+    )
     within = datetime.timedelta(seconds=args.not_again_within or 86_400.0)
     cache = decider.cluster.cache
     planner = move_planning.MovePlanner(
@@ -191,14 +195,16 @@ async def _move(
     mover = moving.PodMover(
         planner, store, evictor, pause_seconds, clocks.SystemClock(), asyncio.sleep
     )
-    is_dry_run = args.is_dry_run is not False
     return await mover.move(planner.plan_moves(found), is_dry_run=is_dry_run)
 
 
 class _ConfigMapGuardStore:
     """Keeps the memory of the loop guard in a ConfigMap, which is part of the installation."""
 
-    def __init__(self, opened: config_maps.ConfigMapClient, name: str) -> None:
+    def __init__(
+        self, opened: config_maps.ConfigMapClient, name: str, *, is_required: bool
+    ) -> None:
+        self._is_required = is_required
         self._config_maps = opened
         self._name = name
         self._read: config_maps.ConfigMap | None = None
@@ -210,6 +216,8 @@ class _ConfigMapGuardStore:
         namespace, _, name = self._name.partition("/")
         where = f"configmap {self._name}"
         self._read = await self._config_maps.read_config_map(namespace, name)
+        if self._read is None and not self._is_required:
+            return []
         if self._read is None:
             raise errors.InputError(
                 where,

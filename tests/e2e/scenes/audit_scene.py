@@ -110,11 +110,20 @@ class Scene:
             lambda: self._client.get(f"{path}/{app}").get("status", {}).get("expectedPods") == 1
         )
 
-    def audit(self, *flags: str, exit_code: int = 1) -> dict[str, Any]:
-        """Return the report of `audit`."""
+    def _run_audit(self, *flags: str) -> subprocess.CompletedProcess[str]:
         command = [*scheduler_process.PROGRAM, "audit", "--kubeconfig"]
         command += [str(self.scheduler.kubeconfig), str(self.policy), "-o", "json", *flags]
-        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+        return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+
+    def fail_to_evict(self, *flags: str) -> str:
+        """Return the error of `audit --evict`."""
+        done = self._run_audit("--evict", *flags)
+        assert (done.returncode, done.stdout) == (2, "")
+        return done.stderr
+
+    def audit(self, *flags: str, exit_code: int = 1) -> dict[str, Any]:
+        """Return the report of `audit`."""
+        done = self._run_audit(*flags)
         assert done.returncode == exit_code, done.stderr
         report: dict[str, Any] = json.loads(done.stdout)
         report_schemas.check_report(report, "audit")
