@@ -99,7 +99,10 @@ def add_audit(joined: context.ProcessComponents) -> None:
 
     scheduler = joined.scheduler
     cluster = live_audit.LiveCluster(
-        scheduler.get_frameworks, scheduler.cache.snapshot, lambda: joined.elector.is_leading
+        scheduler.find_framework,
+        scheduler.get_frameworks,
+        scheduler.cache.snapshot,
+        lambda: joined.elector.is_leading,
     )
     audit = live_audit.LiveAudit(cluster, joined.clock, every_seconds)
     joined.metrics_exporter.add_collector(audit.collect_metrics)

@@ -13,8 +13,8 @@ from policysched.framework import runtime
 
 ChooseFramework: TypeAlias = Callable[[pod_shape.PodInfo], runtime.Framework | None]
 TakeSnapshot: TypeAlias = Callable[[], snapshot.Snapshot]
-_Groups: TypeAlias = dict[tuple[str, int], dict[int, list[str]]]
-"""The uids of identical pods by row, keyed by profile and shape."""
+_Groups: TypeAlias = dict[tuple[judging.ProfileJudge, int], dict[int, list[str]]]
+"""The uids of identical pods by row, keyed by judge and shape."""
 
 _ROWS_OF_STEP = 256
 """By default; fewer rows make shorter steps, and a longer audit."""
@@ -46,7 +46,7 @@ class ClusterAudit:
         self.unknown: Counter[str] = Counter()
         self._choose = choose
         self._take_snapshot = take_snapshot
-        self._judges: dict[str, judging.ProfileJudge] = {}
+        self._judges: dict[runtime.Framework, judging.ProfileJudge] = {}
 
     @property
     def attempt_rules(self) -> tuple[str, ...]:
@@ -64,11 +64,11 @@ class ClusterAudit:
         for first in range(0, self._take_snapshot().size, size):
             self._group_pods(range(first, first + size), groups)
             yield ()
-        for (profile, _), uids in groups.items():
+        for (judge, _), uids in groups.items():
             rows = list(uids)
             for first in range(0, len(rows), size):
                 part = {row: uids[row] for row in rows[first : first + size]}
-                yield self._judge_present_pods(self._judges[profile], part)
+                yield self._judge_present_pods(judge, part)
 
     def judge_pod(self, info: pod_shape.PodInfo) -> Sequence[judging.RuleVerdict]:
         """Return the rejections of one pod on its node."""
@@ -84,10 +84,9 @@ class ClusterAudit:
         framework = self._choose(info)
         if framework is None:
             return None
-        name = framework.profile.scheduler_name
-        if name not in self._judges:
-            self._judges[name] = judging.ProfileJudge(framework, self._select_rule)
-        return self._judges[name]
+        if framework not in self._judges:
+            self._judges[framework] = judging.ProfileJudge(framework, self._select_rule)
+        return self._judges[framework]
 
     def _group_pods(self, rows: range, groups: _Groups) -> None:
         """Add the pods of rows to the groups of identical pods."""
@@ -99,7 +98,7 @@ class ClusterAudit:
                 judge = self.find_judge(info) if _is_running(info) else None
                 if judge is not None:
                     self.pod_count += 1
-                    key = (judge.profile, info.shape.index)
+                    key = (judge, info.shape.index)
                     groups.setdefault(key, {}).setdefault(row, []).append(info.uid)
 
     def _judge_present_pods(

@@ -55,12 +55,14 @@ class LiveCluster:
     """What an audit reads of a running scheduler.
 
     Attributes:
-        get_frameworks: returns the frameworks in use by schedulerName; another mapping or other
-            frameworks after each change of the policies.
+        find_framework: returns the framework that decides about a pod, or None; during a rollout,
+            that of the version that decides about the pod.
+        get_frameworks: returns all frameworks in use, others after each change of the policies.
         take_snapshot: returns the current state.
         is_leading: whether this process schedules.
     """
 
+    find_framework: cluster_audit.ChooseFramework
     get_frameworks: Callable[[], Mapping[str, runtime.Framework]]
     take_snapshot: cluster_audit.TakeSnapshot
     is_leading: Callable[[], bool]
@@ -103,9 +105,7 @@ class LiveAudit:
         """Audit all pods; drop the result if the policies or the leader change meanwhile."""
         frameworks = dict(self._cluster.get_frameworks())
         audit = cluster_audit.ClusterAudit(
-            lambda info: frameworks.get(info.pod.spec.scheduler_name),
-            self._cluster.take_snapshot,
-            _ROWS_OF_STEP,
+            self._cluster.find_framework, self._cluster.take_snapshot, _ROWS_OF_STEP
         )
         found: set[_PodViolation] = set()
         began_seconds = self._clock.monotonic_seconds()

@@ -215,7 +215,7 @@ class Scheduler:
         return f"{name}{_STAGED}" if self._staged.decides_about(info.pod) else name
 
     def get_frameworks(self) -> Mapping[str, runtime.Framework]:
-        """Return the frameworks in use by schedulerName."""
+        """Return the frameworks in use, those of a staged version too."""
         return self._frameworks
 
     def set_profiles(

@@ -8,6 +8,8 @@ from collections.abc import Callable
 import pytest
 
 from policysched.auditing import live_audit
+from policysched.cluster.pods import pod_shape
+from policysched.framework import runtime
 from tests import builders
 from tests.compiler import desk
 
@@ -36,9 +38,18 @@ class _Running:
         self.events: list[Callable[[], None]] = []
         self.frameworks = {"default-scheduler": self.desk.frameworks[None]}
         cluster = live_audit.LiveCluster(
-            lambda: self.frameworks, self.desk.cache.snapshot, lambda: self.leads
+            self.find_framework,
+            lambda: self.frameworks,
+            self.desk.cache.snapshot,
+            lambda: self.leads,
         )
         self.audit = live_audit.LiveAudit(cluster, self.desk.clock, 60.0, self._sleep)
+
+    def find_framework(self, info: pod_shape.PodInfo) -> runtime.Framework:
+        """Return that of the newest version for pods with the label `new`, if there is one."""
+        staged = self.frameworks.get("staged")
+        default = self.frameworks["default-scheduler"]
+        return staged if staged and "new" in info.pod.metadata.labels else default
 
     async def _sleep(self, seconds: float) -> None:
         self.desk.clock.advance(seconds)
@@ -108,6 +119,20 @@ def test_a_change_of_the_policies_drops_the_audit(running: _Running) -> None:
     running.events = [lambda: setattr(running, "frameworks", other)]
     assert running.find_metrics() == before
     assert running.find_metrics()["violating_pods"] == {_POOL: 2, _DISK: 1}
+
+
+def test_each_pod_is_judged_by_the_version_that_decides_about_it(running: _Running) -> None:
+    """During a rollout, two versions of a profile are in use."""
+    text = _POLICY.replace("pool = fast", "pool = slow")
+    newest = desk.framework(desk.Desk(text).program.profiles[0])
+    running.frameworks = running.frameworks | {"staged": newest}
+    running.desk.place(desk.pod("three", app="web", new="yes").node("a"))
+    running.desk.place(desk.pod("four", app="web", new="yes").node("b"))
+    assert running.find_metrics()["violating_pods"] == {_POOL: 2, _DISK: 2}
+    found = running.audit.findings
+    assert found is not None
+    pool = {uid for key, uid in found.first_seen_seconds if key == _POOL}
+    assert {uid.rpartition("-")[2] for uid in pool} == {"one", "four"}
 
 
 def test_only_the_leader_audits(running: _Running) -> None:

@@ -185,8 +185,13 @@ def _of_parts(world: fakes.World) -> Iterator[Iterable[core.Metric]]:
     )
     policy_set: Any = types.SimpleNamespace(program=None)
     yield rule_expiry.collect_rule_expiry_metrics(lambda: policy_set)
-    frameworks = world.scheduler.get_frameworks
-    leads = live_audit.LiveCluster(frameworks, world.scheduler.cache.snapshot, lambda: True)
+    scheduler = world.scheduler
+    leads = live_audit.LiveCluster(
+        scheduler.find_framework,
+        scheduler.get_frameworks,
+        scheduler.cache.snapshot,
+        lambda: True,
+    )
     yield live_audit.LiveAudit(leads, world.clock, 60.0).collect_metrics()
     asked = measurements.CallMeasurements(world.clock)
     asked.durations.observe(0.01, "http://extender", "filter", "success")
