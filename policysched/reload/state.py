@@ -123,6 +123,7 @@ class PolicyState:
         return (
             self.refused is not None
             and self.rollout is not None
+            and self.rollout.status is progress.RolloutStatus.ROLLED_BACK
             and self.refused.hash == self.rollout.new_hash
         )
 
