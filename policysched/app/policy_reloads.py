@@ -91,7 +91,7 @@ def add_policy_reloads(
     )
     take: Callable[[versions.OfferedVersion], None] = reloads.submit_offer
     if isinstance(source, config_map_source.ConfigMapSource) and not joined.options.dry_run:
-        take = _add_rollouts(joined, reloads)
+        take = _add_rollouts(joined, reloads, start.staged_hash)
     follow_policies(around, start, source, reloads, take)
 
 
@@ -106,18 +106,20 @@ def make_profiles_factory(
 
 def _get_known_offer(start: initial_version.InitialVersion) -> versions.OfferedVersion:
     """Return the offer that needs no action any more: a staged version has to be offered again."""
-    if start.is_staged:
+    if start.staged_hash:
         return versions.OfferedVersion(start.checked.texts)
     return start.offer
 
 
 def _add_rollouts(
-    joined: context.ProcessComponents, reloads: reloader.Reloader[policies.Profiles]
+    joined: context.ProcessComponents,
+    reloads: reloader.Reloader[policies.Profiles],
+    staged_hash: str,
 ) -> Callable[[versions.OfferedVersion], None]:
     """Add rollouts to the process; return the function that takes the offers of the source."""
     from policysched.app import rollouts  # noqa: PLC0415 - only policies of a ConfigMap have them
 
-    controller = rollouts.add_rollouts(joined, reloads)
+    controller = rollouts.add_rollouts(joined, reloads, staged_hash)
     joined.term = rollouts.TermWithRollouts(controller, joined.scheduler)
 
     def take(offer: versions.OfferedVersion) -> None:

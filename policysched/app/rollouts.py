@@ -6,31 +6,46 @@ from policysched.app import context
 from policysched.kube import config_maps
 from policysched.profiles import policies
 from policysched.reload import reloader
-from policysched.reload.rollouts import controller, measuring, query_values, records, reporting
+from policysched.reload.rollouts import (
+    controller,
+    judging,
+    measuring,
+    query_values,
+    records,
+    reporting,
+)
 from policysched.scheduler import scheduler as schedulers
 
 
 def add_rollouts(
-    joined: context.ProcessComponents, reloads: reloader.Reloader[policies.Profiles]
+    joined: context.ProcessComponents,
+    reloads: reloader.Reloader[policies.Profiles],
+    staged_hash: str,
 ) -> controller.RolloutController:
-    """Let new versions that `reloads` loads pass the stages that they declare."""
+    """Let new versions that `reloads` loads pass the stages that they declare.
+
+    `staged_hash` is the version that the source offers at the start, if it has to pass stages.
+    """
     stored = records.RolloutRecords(
         config_maps.ConfigMapClient(joined.api), joined.config.policies.history_config_map
     )
-    measured = measuring.StageMeasurements(joined.scheduler, joined.clock)
     parts = controller.RolloutParts(
         joined.profiles,
         joined.policies,
         stored,
-        measured,
-        query_values.GuardQueryClient(joined.config.prometheus),
+        judging.StageJudge(
+            measuring.StageMeasurements(joined.scheduler, joined.clock),
+            query_values.GuardQueryClient(joined.config.prometheus),
+            joined.clock,
+        ),
         lambda: joined.elector.is_leading,
+        staged_hash,
     )
     rollouts = controller.RolloutController(parts, joined.clock, joined.rng)
     reloads.stages = rollouts
     joined.background.append(rollouts.run())
     joined.metrics_exporter.add_collector(
-        lambda: reporting.collect_rollout_metrics(joined.policies, rollouts, measured)
+        lambda: reporting.collect_rollout_metrics(joined.policies, rollouts)
     )
     return rollouts
 

@@ -55,13 +55,13 @@ class InitialVersion:
         checked: the version to use.
         offer: the version that the source offers.
         refusal: why `offer` is not used, or None if it is.
-        is_staged: whether `offer` has to pass the stages of a rollout first.
+        staged_hash: hash of `offer` if it has to pass the stages of a rollout first; else "".
     """
 
     checked: versions.CheckedVersion
     offer: versions.OfferedVersion
     refusal: versions.VersionRefusal | None = None
-    is_staged: bool = False
+    staged_hash: str = ""
 
 
 class InitialVersionFinder:
@@ -167,7 +167,7 @@ class InitialVersionFinder:
             if found.rollout.stages and not self._recipe.was_in_use(offer):
                 in_force = await self._find_version_in_force(kept, found.hash, offer)
             if in_force is not None:
-                return InitialVersion(in_force, offer, is_staged=True)
+                return InitialVersion(in_force, offer, staged_hash=found.hash)
             return InitialVersion(found, offer)
         if not self._has_last_good_version:
             raise found.cause

@@ -161,11 +161,10 @@ class Reloader(Generic[_Made]):
             )
         self.state.is_frozen = offer.is_frozen
         if version_hash == self.state.current.hash and not offer.problem:
+            self._record_unchanged_version()
             refusal = self._recipe.check_rollout(offer)
             if refusal is not None:
                 self._refuse_version(refusal)
-            else:
-                self._record_unchanged_version()
         elif offer.is_frozen and not self._recipe.is_requested_by_rollback(offer):
             _log.warning("reloads are frozen: %s is held back", _format_version(version_hash))
             self.state.record_frozen_offer(version_hash)

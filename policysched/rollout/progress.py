@@ -6,6 +6,7 @@ started ─▶ stage 1 ─▶ … ─▶ stage n ─▶ promoted
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
 import enum
 from collections.abc import Sequence
@@ -16,11 +17,15 @@ from policysched.rollout import guards, settings
 
 
 class RolloutStatus(enum.Enum):
-    """The state of a rollout."""
+    """The state of a rollout.
+
+    REPLACED: the policies were edited, so another version is tried or in force.
+    """
 
     RUNNING = "running"
     PROMOTED = "promoted"
     ROLLED_BACK = "rolledBack"
+    REPLACED = "replaced"
 
 
 class RolloutState(msgspec.Struct, frozen=True, rename="camel"):
@@ -58,6 +63,11 @@ class RolloutState(msgspec.Struct, frozen=True, rename="camel"):
     def is_running(self) -> bool:
         """Whether the rollout has not ended."""
         return self.status is RolloutStatus.RUNNING
+
+    def is_end_of(self, stored: RolloutState) -> bool:
+        """Return whether this is the end of a rollout that is stored as running."""
+        is_same = (self.new_hash, self.started_at) == (stored.new_hash, stored.started_at)
+        return is_same and stored.is_running and not self.is_running
 
     def as_json(self) -> dict[str, object]:
         """Return the rollout in the form of schemas/rollout.schema.json; stages count from 1."""
@@ -97,9 +107,14 @@ def start_rollout(
     )
 
 
-def can_continue(state: RolloutState, plan: settings.RolloutSettings) -> bool:
-    """Return whether a stored rollout is in a stage of `plan`; the stages may have been edited."""
-    return (
+def can_continue(state: RolloutState, new_hash: str, plan: settings.RolloutSettings) -> bool:
+    """Return whether a stored rollout is one of a version, and in a stage of its `plan`.
+
+    The stages may have been edited since. A rollout that was rolled back or promoted has no stage.
+    """
+    if state.new_hash != new_hash or state.status is RolloutStatus.REPLACED:
+        return False
+    return not state.is_running or (
         state.stage_count == len(plan.stages)
         and 0 <= state.stage < state.stage_count
         and state.stage_name == plan.stages[state.stage].describe()
@@ -115,26 +130,43 @@ def end_rollout(
     )
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class Judgement:
+    """What is known about the present stage.
+
+    Attributes:
+        verdicts: of all guards.
+        judged_pods: number of pods that the new version decided about.
+        is_held: whether an operator or a freeze holds the stage.
+    """
+
+    verdicts: Sequence[guards.GuardVerdict]
+    judged_pods: int
+    is_held: bool = False
+
+
 def advance_rollout(
     state: RolloutState,
     plan: settings.RolloutSettings,
-    verdicts: Sequence[guards.GuardVerdict],
-    judged_pods: int,
+    judgement: Judgement,
     now: datetime.datetime,
 ) -> RolloutState:
-    """Return the state after looking at the verdicts of all guards in a running rollout.
+    """Return the state after a look at the guards of a running rollout.
 
-    A guard that trips ends the rollout at once, also while it is paused. A stage ends when its
+    A guard that trips ends the rollout at once, also while it is held. A stage ends when its
     duration has passed, enough pods were judged and all guards have a value within their bounds.
     """
+    verdicts = judgement.verdicts
     state = msgspec.structs.replace(
-        state, guards=tuple(each.describe() for each in verdicts), judged_pods=judged_pods
+        state,
+        guards=tuple(each.describe() for each in verdicts),
+        judged_pods=judgement.judged_pods,
     )
     tripped = [each.describe() for each in verdicts if each.state is guards.GuardState.TRIPPED]
     if tripped:
         reason = f"{state.describe_stage()}: {'; '.join(tripped)}"
         return end_rollout(state, RolloutStatus.ROLLED_BACK, reason, now)
-    if state.is_paused:
+    if judgement.is_held:
         return state
     waiting = _find_reason_to_wait(state, plan, verdicts, now)
     if not waiting:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from policysched.config import config
 from policysched.kube import errors
 from policysched.reload import state as states
-from policysched.reload.rollouts import controller, measuring, query_values, records
+from policysched.reload.rollouts import controller, judging, measuring, query_values, records
 from policysched.rollout import progress, settings
 from tests import builders
 from tests.kube.asynchronous import asynchronous
@@ -44,8 +44,11 @@ class Scene(reloads.Scene):
             self.live,
             self.state,
             self.records,
-            measuring.StageMeasurements(self.world.scheduler, self.world.clock),
-            query_values.GuardQueryClient({}),
+            judging.StageJudge(
+                measuring.StageMeasurements(self.world.scheduler, self.world.clock),
+                query_values.GuardQueryClient({}),
+                self.world.clock,
+            ),
             lambda: self.is_leading,
         )
         self.rollouts = controller.RolloutController(parts, self.world.clock, random.Random(1))
@@ -65,7 +68,7 @@ class Scene(reloads.Scene):
     async def tick(self) -> None:
         """Let the controller look once, as it does each second."""
         self.world.clock.advance(1)
-        await self.rollouts._tick()
+        await self.rollouts.tick()
 
     async def enter_share_stage(self, text: str = reloads.WEST) -> None:
         """Offer a version and let it pass the shadow stage."""

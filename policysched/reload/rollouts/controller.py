@@ -4,8 +4,8 @@
                                             ├─ tick, each second┤
     Lease ─ begin_term ▶ stored state ──────┘                   └─▶ rolled back, and not tried again
 
-Only the leader advances a rollout. The state is written before the new version decides about more
-pods, and after it has ceased to decide. A leader that dies in between repeats the step.
+Only the leader advances a rollout. It stores a state before the new version decides about more
+pods, and after it has ceased to decide. If it dies in between, the next leader repeats the step.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import datetime
 import logging
 import random
 from collections import Counter
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from typing import NoReturn
 
 import msgspec
@@ -28,25 +28,22 @@ from policysched.kube import errors as kube_errors
 from policysched.profiles import policies
 from policysched.reload import live_profiles, retries, versions
 from policysched.reload import state as states
-from policysched.reload.rollouts import measuring, query_values, records
-from policysched.rollout import guards, pod_choice, progress, settings
+from policysched.reload.rollouts import judging, records
+from policysched.rollout import pod_choice, progress, settings
 
 _log = logging.getLogger("policysched")
 
 _TICK_SECONDS = 1.0
-_QUERY_SECONDS = 5.0
-"""Interval between the queries of guards."""
 _STORE_SECONDS = 10.0
 """Interval at which the counts of a running stage are stored, for `rollout status`."""
-REPLACED = "replaced"
-"""The outcome of a rollout that another edit of the policies ended."""
-_SHADOW_MEASURES = frozenset({"unschedulable", "missingMetrics"})
-"""What guards can measure of a version that binds no pods."""
+_MAX_READS = 15
+"""How often the stored state is read before a term begins without it, once a second or two."""
+_READ_PAUSE_SECONDS = 2.0
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Candidate:
-    """A new version that is not in force yet.
+    """The newest version that has to pass stages.
 
     Attributes:
         checked: the version.
@@ -79,17 +76,18 @@ class RolloutParts:
         live: the profiles in use.
         state: the version in force, and the state of the rollout.
         stored: the state in the cluster.
-        measured: counts the decisions in a stage.
-        queries: asks Prometheus for the values of guards.
+        judge: gives the verdicts of the guards.
         is_leading: returns whether this process leads.
+        awaited_hash: the version that the source offers at the start of the process, if it has to
+            pass stages; "" otherwise.
     """
 
     live: live_profiles.LiveProfiles
     state: states.PolicyState
     stored: records.RolloutRecords
-    measured: measuring.StageMeasurements
-    queries: query_values.GuardQueryClient
+    judge: judging.StageJudge
     is_leading: Callable[[], bool]
+    awaited_hash: str = ""
 
 
 class RolloutController:
@@ -97,7 +95,7 @@ class RolloutController:
 
     Attributes:
         outcomes: number of rollouts that ended in this process, by outcome.
-        verdicts: the latest verdicts of the guards.
+        judge: gives the verdicts of the guards.
     """
 
     def __init__(
@@ -109,25 +107,22 @@ class RolloutController:
     ) -> None:
         """Control the versions of `parts.live`; no rollout begins before the first term."""
         self.outcomes: Counter[str] = Counter()
-        self.verdicts: tuple[guards.GuardVerdict, ...] = ()
+        self.judge = parts.judge
         self._live = parts.live
         self._state = parts.state
         self._stored = parts.stored
-        self._measured = parts.measured
-        self._queries = parts.queries
         self._is_leading = parts.is_leading
         self._clock = clock
         self._sleep = sleep
         self._retries = retries.WriteRetries("the state of the rollout", rng)
         self._candidate: Candidate | None = None
-        self._rolled_back: tuple[Candidate, progress.RolloutState] | None = None
-        self._known: records.StoredRollout | None = None
-        self._request = self._in_use = ""
+        self._awaited_hash = parts.awaited_hash
+        self._inherited: progress.RolloutState | None = None
         self._formerly_in_force = {parts.state.current.hash}
-        self._query_values: dict[str, float | str] = {}
-        self._asking: asyncio.Task[None] | None = None
-        self._asked_seconds = self._stored_seconds = clock.monotonic_seconds()
+        self._has_term = self._is_beginning = False
+        self._request = self._in_use = ""
         self._unstored: progress.RolloutState | None = None
+        self._stored_seconds = self._retry_at_seconds = clock.monotonic_seconds()
         self._state.listeners.append(self._notice_outcome)
 
     # --- versions ---------------------------------------------------------------------------------
@@ -151,41 +146,42 @@ class RolloutController:
             ConfigurationError: the version cannot be used now; nothing has changed.
         """
         if self._candidate is not None and self._candidate.equals(found):
-            return
-        if self._rolled_back is not None and self._rolled_back[0].equals(found):
-            self._roll_back(*self._rolled_back)
+            self._report_rollback()
             return
         self._live.stage_version(found.policy_set, made, _decide_about_none)
         self._end_replaced_rollout()
-        self._candidate, self._rolled_back = Candidate(found, made), None
-        self._follow_leader(self._candidate)
-        if self._known is not None and self._is_leading():
-            self._adopt_stored_state(self._candidate, self._known.state)
+        candidate = self._candidate = Candidate(found, made)
+        inherited, self._inherited, self._awaited_hash = self._inherited, None, ""
+        if self._follow_leader(candidate):
+            return
+        if self._has_term and self._is_leading():
+            self._adopt_stored_state(candidate, inherited)
 
     def _notice_outcome(self, told: states.ReloadEvent) -> None:
         """End the rollout if the policies are edited to a version that passes no stages."""
-        if told.outcome not in {states.OfferOutcome.LOADED, states.OfferOutcome.KEPT}:
-            return
-        self._formerly_in_force.add(told.hash)
-        self._rolled_back = None
-        if self._candidate is not None:
-            self._end_replaced_rollout()
-            self._candidate = None
-            self._measured.end()
-            self._live.unstage_version()
+        is_loaded = told.outcome is states.OfferOutcome.LOADED
+        offers_old = {states.OfferOutcome.KEPT, states.OfferOutcome.FROZEN}
+        is_old = told.outcome in offers_old and told.hash == self._state.current.hash
+        if is_loaded:
+            self._formerly_in_force.add(told.hash)
+        if is_loaded or is_old:
+            self._awaited_hash = ""
+            if self._candidate is not None:
+                self._end_replaced_rollout()
+                self._candidate = None
+                self.judge.end()
+                self._live.unstage_version()
 
     def _end_replaced_rollout(self) -> None:
         running = self._state.rollout
-        if running is None or not running.is_running:
-            return
-        _log.warning("the rollout of %s ends: the policies were edited", running.new_hash)
-        self.outcomes[REPLACED] += 1
-        self._state.rollout = self._unstored = progress.end_rollout(
-            running,
-            progress.RolloutStatus.ROLLED_BACK,
-            "the policies were edited",
-            self._clock.now(),
-        )
+        if running is not None and running.is_running:
+            _log.warning("the rollout of %s ends: the policies were edited", running.new_hash)
+            self._state.rollout = self._unstored = self._end_as_replaced(running)
+            self.outcomes[progress.RolloutStatus.REPLACED.value] += 1
+
+    def _end_as_replaced(self, state: progress.RolloutState) -> progress.RolloutState:
+        now, reason = self._clock.now(), "the policies were edited"
+        return progress.end_rollout(state, progress.RolloutStatus.REPLACED, reason, now)
 
     def notice_offer(self, offer: versions.OfferedVersion) -> None:
         """Note the request of an operator; on a standby, also which version the leader uses."""
@@ -193,80 +189,107 @@ class RolloutController:
         if self._candidate is not None:
             self._follow_leader(self._candidate)
 
-    def _follow_leader(self, candidate: Candidate) -> None:
-        """On a standby, put a version in force if the leader uses it."""
-        if not self._is_leading() and self._in_use == candidate.hash:
+    def _follow_leader(self, candidate: Candidate) -> bool:
+        """On a standby, put a version in force if the leader uses it; return whether it does."""
+        is_followed = not self._is_leading() and self._in_use == candidate.hash
+        if is_followed:
             self._put_in_force(candidate)
+        return is_followed
 
     # --- terms ------------------------------------------------------------------------------------
 
     async def begin_term(self) -> None:
-        """Read the stored state, and continue with it before this process schedules."""
-        self._known = None
-        failures = 0
-        while self._known is None:
-            try:
-                self._known = await self._stored.read()
-            except kube_errors.KubeError as error:
-                failures += 1
-                _log.warning("waiting for the state of the rollout: %s", error)
-                await self._sleep(min(2.0**failures, 30.0))
-        self._formerly_in_force |= self._known.formerly_in_force
+        """Continue with the stored state before this process schedules.
+
+        Without a version that has to pass stages, or if the state cannot be read, the term begins
+        at once, and the state is read later.
+        """
+        self._has_term = False
+        if self._candidate is None and not self._awaited_hash:
+            return
+        self._is_beginning = True
+        try:
+            for _ in range(_MAX_READS):
+                if await self._read_stored_state():
+                    return
+                await self._sleep(_READ_PAUSE_SECONDS)
+        finally:
+            self._is_beginning = False
+
+    async def _read_stored_state(self) -> bool:
+        """Read the stored state and continue with it; return False if that was not possible."""
+        try:
+            stored = await self._stored.read()
+        except kube_errors.KubeError as error:
+            self._retries.record_failure(error)
+            return False
+        self._retries.record_success()
+        self._has_term = True
+        self._formerly_in_force |= stored.formerly_in_force
+        state = stored.state
         if self._candidate is not None:
-            self._adopt_stored_state(self._candidate, self._known.state)
+            self._adopt_stored_state(self._candidate, state)
+        elif state is not None and state.new_hash == self._awaited_hash:
+            self._inherited = state
+        elif state is not None and state.is_running:
+            self._unstored = self._end_as_replaced(state)
+        return True
 
     def _adopt_stored_state(
         self, candidate: Candidate, stored: progress.RolloutState | None
     ) -> None:
-        """Continue as the stored state of the same version says, or begin a rollout.
-
-        It also begins again if the configuration has other stages since.
-        The stored state is used once: a version that is offered again later is a new edit.
-        """
-        if self._known is not None:
-            self._known = dataclasses.replace(self._known, state=None)
-        if stored is not None and stored.is_running:
-            stored = stored if progress.can_continue(stored, candidate.plan) else None
-        if stored is None or stored.new_hash != candidate.hash:
+        """Continue as the stored state of the same version says, or begin a rollout."""
+        local = self._state.rollout
+        if stored is not None and local is not None and local.is_end_of(stored):
+            stored = local  # an earlier term ended before this could be stored
+        if stored is None or not progress.can_continue(stored, candidate.hash, candidate.plan):
             now, old_hash = self._clock.now(), self._state.current.hash
-            state = progress.start_rollout(candidate.plan, candidate.hash, old_hash, now)
-            self._enter_stage(candidate, state)
-        elif stored.status is progress.RolloutStatus.PROMOTED:
-            self._put_in_force(candidate)
-        elif stored.status is progress.RolloutStatus.ROLLED_BACK:
-            self._roll_back(candidate, stored)
-        else:
+            stored = progress.start_rollout(candidate.plan, candidate.hash, old_hash, now)
+        if stored.is_running:
             self._enter_stage(candidate, stored)
+        elif stored.status is progress.RolloutStatus.PROMOTED:
+            self._state.rollout = stored
+            self._put_in_force(candidate)
+        else:
+            self._unstored = stored
+            self._roll_back(stored)
+
+    def _stand_by(self) -> None:
+        """End the term: another process may continue the rollout."""
+        self._has_term, self._unstored = False, None
+        self.judge.end()
+        self._live.change_staged_pods(_decide_about_none)
+        if self._state.rollout is not None and self._state.rollout.is_running:
+            self._state.rollout = None
 
     async def run(self) -> NoReturn:
         """Look at the running rollout each second until cancelled."""
         while True:
             await self._sleep(_TICK_SECONDS)
-            try:
-                await self._tick()
-            except kube_errors.FencedWriteError:
-                continue  # the lease is lost; the next leader goes on
-            except kube_errors.KubeError as error:
-                await self._sleep(self._retries.record_failure(error))
+            await self.tick()
 
-    async def _tick(self) -> None:
+    async def tick(self) -> None:
         """Compare the measurements of the stage with the guards, and take the next step."""
-        if self._known is None or not self._is_leading():
-            self._known = self._unstored = None
+        if not self._is_leading():
+            if self._has_term:
+                self._stand_by()
             return
+        if self._is_beginning or not (self._has_term or await self._read_stored_state()):
+            return
+        candidate, state = self._candidate, self._state.rollout
+        if candidate is not None and state is not None and state.is_running:
+            now = self._clock.now()
+            following = self._obey_request(state, now)
+            if following.is_running:
+                verdicts = self.judge.judge(following, candidate.plan, candidate.made)
+                judged = self.judge.measured.new.judged
+                is_held = following.is_paused or self._state.is_frozen
+                following = progress.advance_rollout(
+                    following, candidate.plan, progress.Judgement(verdicts, judged, is_held), now
+                )
+            await self._take_step(candidate, state, following)
         if self._unstored is not None:
             await self._store(self._unstored)
-        candidate, state = self._candidate, self._state.rollout
-        if candidate is None or state is None or not state.is_running:
-            return
-        now = self._clock.now()
-        following = self._obey_request(state, now)
-        if following.is_running:
-            self._ask_queries_if_due(candidate, state)
-            self.verdicts = verdicts = self._judge(candidate, state)
-            judged = self._measured.new.judged
-            following = progress.advance_rollout(following, candidate.plan, verdicts, judged, now)
-        await self._take_step(candidate, state, following)
 
     def _obey_request(
         self, state: progress.RolloutState, now: datetime.datetime
@@ -274,65 +297,11 @@ class RolloutController:
         """Return the state after the request of an operator, if it is about this version."""
         verb, _, version_hash = self._request.partition(" ")
         if version_hash != state.new_hash:
-            verb = ""
-        if verb == "abort":
-            return progress.end_rollout(
-                state, progress.RolloutStatus.ROLLED_BACK, "an operator aborted the rollout", now
-            )
-        if verb == "promote":
-            return progress.end_rollout(
-                state, progress.RolloutStatus.PROMOTED, "an operator promoted the version", now
-            )
-        is_paused = verb == "pause" or self._state.is_frozen
+            return state
+        if verb in _ENDS:
+            return progress.end_rollout(state, *_ENDS[verb], now)
+        is_paused = verb == "pause" or (state.is_paused and verb != "resume")
         return msgspec.structs.replace(state, is_paused=is_paused)
-
-    def _ask_queries_if_due(self, candidate: Candidate, state: progress.RolloutState) -> None:
-        """Send the queries of guards in the background, so that no other guard waits for them."""
-        now_seconds = self._clock.monotonic_seconds()
-        is_asking = self._asking is not None and not self._asking.done()
-        if is_asking or now_seconds < self._asked_seconds + _QUERY_SECONDS:
-            return
-        self._asked_seconds = now_seconds
-        asked = [each for each in self._list_guards(candidate, state) if each.query]
-        if asked:
-            self._asking = asyncio.create_task(self._ask_queries(asked, candidate, state))
-
-    async def _ask_queries(
-        self, asked: Sequence[settings.Guard], candidate: Candidate, state: progress.RolloutState
-    ) -> None:
-        new = self._measured.list_bound_pods(state.new_hash)
-        old = self._measured.list_bound_pods(state.old_hash)
-        values = await self._queries.ask_all(asked, new, old)
-        present = self._state.rollout
-        is_same_stage = present is not None and present.stage == state.stage
-        if self._candidate is candidate and is_same_stage:
-            self._query_values = values
-
-    def _list_guards(
-        self, candidate: Candidate, state: progress.RolloutState
-    ) -> list[settings.Guard]:
-        """Return the guards that can be measured in the present stage."""
-        is_shadow = candidate.plan.stages[state.stage].shadow
-        return [
-            each
-            for each in candidate.plan.guards
-            if not is_shadow or each.measure in _SHADOW_MEASURES
-        ]
-
-    def _judge(
-        self, candidate: Candidate, state: progress.RolloutState
-    ) -> tuple[guards.GuardVerdict, ...]:
-        measured = guards.Measured(
-            self._measured.new,
-            self._measured.old,
-            self._measured.compute_missing_metrics_share(candidate.made),
-            self._query_values,
-        )
-        min_pods = candidate.plan.min_pods_of(state.stage)
-        return tuple(
-            guards.judge_guard(each, measured, min_pods)
-            for each in self._list_guards(candidate, state)
-        )
 
     # --- steps ------------------------------------------------------------------------------------
 
@@ -346,73 +315,100 @@ class RolloutController:
         if after.status is progress.RolloutStatus.ROLLED_BACK:
             self.outcomes[after.status.value] += 1
             self._unstored = after
-            self._roll_back(candidate, after)
-            await self._store(after)
-            return
-        if after.is_running and after.stage == before.stage:
+            self._roll_back(after)
+        elif after.is_running and after.stage == before.stage:
             self._state.rollout = after
             now_seconds = self._clock.monotonic_seconds()
             is_due = now_seconds >= self._stored_seconds + _STORE_SECONDS
             if is_due or after.is_paused != before.is_paused:
                 self._unstored = after
-            return
-        await self._store(after)
-        if self._candidate is not candidate:
-            return  # the policies were edited meanwhile
-        if after.is_running:
-            self._enter_stage(candidate, after)
-        else:
-            self.outcomes[after.status.value] += 1
-            self._state.rollout = after
-            self._put_in_force(candidate)
+        elif await self._store(after) and self._state.rollout is before:
+            if after.is_running:
+                self._enter_stage(candidate, after)
+            else:
+                self.outcomes[after.status.value] += 1
+                self._state.rollout = after
+                self._put_in_force(candidate)
 
-    async def _store(self, state: progress.RolloutState) -> None:
-        await self._stored.write(state)
-        if self._unstored is state:
+    async def _store(self, state: progress.RolloutState) -> bool:
+        """Try to store a state, unless a former failure is too recent; return whether it is."""
+        now_seconds = self._clock.monotonic_seconds()
+        if now_seconds < self._retry_at_seconds:
+            return False
+        try:
+            await self._stored.write(state)
+        except kube_errors.FencedWriteError:
+            return False  # the lease is lost; the next leader goes on
+        except kube_errors.KubeError as error:
+            self._retry_at_seconds = now_seconds + self._retries.record_failure(error)
+            return False
+        if self._unstored is state or state is not self._state.rollout:
             self._unstored = None
-        self._stored_seconds = self._clock.monotonic_seconds()
+        self._stored_seconds = now_seconds
         self._retries.record_success()
+        return True
 
     def _enter_stage(self, candidate: Candidate, state: progress.RolloutState) -> None:
         """Let the new version decide about the pods of a stage."""
-        self._state.rollout = self._unstored = state
         stages = candidate.plan.stages[: state.stage + 1]
         is_shadow = stages[-1].shadow
-        self._query_values = {}
-        self._live.change_staged_pods(
-            _decide_about_none if is_shadow else pod_choice.PodChoice(stages, candidate.hash)
-        )
-        shadowed = candidate.made if is_shadow else None
-        self._measured.begin_stage(state, shadowed)
+        chosen = _decide_about_none if is_shadow else pod_choice.PodChoice(stages, candidate.hash)
+        if self._live.staged is None:
+            try:
+                self._live.stage_version(candidate.checked.policy_set, candidate.made, chosen)
+            except errors.InputError as error:
+                self._refuse(candidate, error)
+                return
+        else:
+            self._live.change_staged_pods(chosen)
+        self._state.rollout = self._unstored = state
+        self.judge.begin_stage(state, candidate.plan, candidate.made)
         _log.info("rollout of %s: %s", state.new_hash, state.describe_stage())
         self._state.record_staged_version(state.new_hash)
 
     def _put_in_force(self, candidate: Candidate) -> None:
         """Use the new version for all pods."""
-        self._candidate = None
-        self._measured.end()
+        self.judge.end()
         try:
             self._live.use_version(candidate.checked.policy_set, candidate.made)
         except errors.InputError as error:
-            refusal = versions.make_version_refusal(candidate.hash, error)
-            self._live.unstage_version()
-            self._state.record_refusal(refusal, self._clock.now())
+            self._refuse(candidate, error)
             return
+        self._candidate = None
         _log.info("promoted %s: it is in force for all pods", candidate.hash)
         version = states.make_version_in_use(candidate.checked, self._clock.now())
         self._state.record_loaded_version(version)
 
-    def _roll_back(self, candidate: Candidate, state: progress.RolloutState) -> None:
-        """Use the version in force for all pods again, and say why."""
-        self._candidate, self._rolled_back = None, (candidate, state)
+    def _refuse(self, candidate: Candidate, error: errors.InputError) -> None:
+        """Record that the new version cannot be used at the moment."""
+        self._candidate = None
+        self._live.unstage_version()
+        refusal = versions.make_version_refusal(candidate.hash, error)
+        self._state.record_refusal(refusal, self._clock.now())
+
+    def _roll_back(self, state: progress.RolloutState) -> None:
+        """Use the version in force for all pods again."""
         self._state.rollout = state
-        self._measured.end()
+        self.judge.end()
         self._live.unstage_version()
         _log.error("rolled back to %s: %s", self._state.current.hash, state.reason)
-        refusal = versions.VersionRefusal(
-            candidate.hash, state.reason, state.reason, errors.InputError("rollout", state.reason)
-        )
+        self._report_rollback()
+
+    def _report_rollback(self) -> None:
+        """Record why the newest version was rolled back, if it was."""
+        state = self._state.rollout
+        if state is None or state.status is not progress.RolloutStatus.ROLLED_BACK:
+            return
+        cause = errors.InputError("rollout", state.reason)
+        refusal = versions.VersionRefusal(state.new_hash, state.reason, state.reason, cause)
         self._state.record_rolled_back_version(refusal, self._clock.now())
+
+
+_ENDS = {
+    "abort": (progress.RolloutStatus.ROLLED_BACK, "an operator aborted the rollout"),
+    "promote": (progress.RolloutStatus.PROMOTED, "an operator promoted the version"),
+}
+"""How requests of operators end a rollout, and the reason."""
 
 
 def _decide_about_none(_pod: objects.Pod) -> bool:

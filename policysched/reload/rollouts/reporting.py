@@ -7,14 +7,13 @@ from collections.abc import Iterable
 from prometheus_client import core
 
 from policysched.reload import state as states
-from policysched.reload.rollouts import controller, measuring
+from policysched.reload.rollouts import controller
 from policysched.rollout import tally
 
 
 def collect_rollout_metrics(
     state: states.PolicyState,
     rollouts: controller.RolloutController,
-    measured: measuring.StageMeasurements,
 ) -> Iterable[core.Metric]:
     """Yield the stage, pods and guards of the running rollout, and the outcomes of all."""
     rollout = state.rollout
@@ -31,7 +30,10 @@ def collect_rollout_metrics(
     )
     if rollout is not None and is_running:
         stage.add_metric((rollout.new_hash,), rollout.stage + 1)
-        for version, counted in (("new", measured.new), ("old", measured.old)):
+        for version, counted in (
+            ("new", rollouts.judge.measured.new),
+            ("old", rollouts.judge.measured.old),
+        ):
             for result, count in _count_pods(counted).items():
                 pods.add_metric((version, result), count)
     values = core.GaugeMetricFamily(
@@ -39,7 +41,7 @@ def collect_rollout_metrics(
         "Value that a guard of the running rollout has measured in the present stage.",
         labels=("guard",),
     )
-    for verdict in rollouts.verdicts if is_running else ():
+    for verdict in rollouts.judge.verdicts if is_running else ():
         if verdict.value is not None:
             values.add_metric((verdict.guard,), verdict.value)
     yield from (stage, pods, values)

@@ -19,8 +19,7 @@ from policysched.rollout import progress
 
 Verb = Literal["pause", "resume", "promote", "abort"]
 
-_ANNOTATED_VERBS = frozenset({"pause", "promote", "abort"})
-"""Requests that an annotation holds; `resume` removes it."""
+_VERBS = frozenset({"pause", "resume", "promote", "abort"})
 _ATTEMPTS = 5
 """Maximum number of attempts; schedulers occasionally write their status to the same object."""
 
@@ -44,10 +43,10 @@ class RecordedRollout:
 
     @property
     def requested(self) -> str:
-        """What is requested of the running rollout: `pause`, `promote`, `abort`, or ""."""
+        """What is requested of the running rollout, or ""."""
         verb, _, version_hash = self._annotations.get(statuses.ROLLOUT_REQUEST, "").partition(" ")
         is_about_it = self.running is not None and version_hash == self.running.new_hash
-        return verb if is_about_it and verb in _ANNOTATED_VERBS else ""
+        return verb if is_about_it and verb in _VERBS else ""
 
     @property
     def is_frozen(self) -> bool:
@@ -131,7 +130,7 @@ class RolloutRequests:
     async def _write_request(self, verb: Verb, found: RecordedRollout) -> RequestResult:
         """Write a request unless it is already there."""
         state = self._get_running_rollout(found)
-        wished = None if verb == "resume" else f"{verb} {state.new_hash}"
+        wished = f"{verb} {state.new_hash}"
         present = found.policies.metadata.annotations.get(statuses.ROLLOUT_REQUEST)
         if present != wished:
             annotations = {statuses.ROLLOUT_REQUEST: wished}
@@ -142,4 +141,5 @@ class RolloutRequests:
 _ENDS = {
     progress.RolloutStatus.PROMOTED: "promoted",
     progress.RolloutStatus.ROLLED_BACK: "rolled back",
+    progress.RolloutStatus.REPLACED: "replaced",
 }
