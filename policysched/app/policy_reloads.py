@@ -6,10 +6,11 @@ import dataclasses
 import datetime
 import random
 from collections.abc import Callable, Coroutine
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from policysched.app import context, writers
 from policysched.config import config
+from policysched.framework import handles
 from policysched.kube import config_maps
 from policysched.kube.http import client
 from policysched.leadership import runner
@@ -26,6 +27,9 @@ from policysched.reload import (
     versions,
 )
 from policysched.scheduler import scheduler as schedulers
+
+if TYPE_CHECKING:  # only policies of a ConfigMap have rollouts
+    from policysched.reload.rollouts import controller
 
 
 def make_initial_policy_state(
@@ -76,7 +80,7 @@ def add_policy_reloads(
         return
     if isinstance(source, config_map_source.ConfigMapSource):
         joined.config_map = lambda: source.last
-    make = make_profiles_factory(joined.writers, joined.scheduler, joined.rng)
+    make = make_profiles_factory(joined.writers, joined.scheduler, joined.rng, recipe)
     reloads = reloader.Reloader(
         recipe, in_use, joined.profiles, make, joined.clock, known=_get_known_offer(start)
     )
@@ -89,19 +93,39 @@ def add_policy_reloads(
         joined.rng,
         joined.background,
     )
-    take: Callable[[versions.OfferedVersion], None] = reloads.submit_offer
-    if isinstance(source, config_map_source.ConfigMapSource) and not joined.options.dry_run:
-        take = _add_rollouts(joined, reloads, start.staged_hash)
-    follow_policies(around, start, source, reloads, take)
+    is_config_map = isinstance(source, config_map_source.ConfigMapSource)
+    if not is_config_map or joined.options.dry_run:
+        follow_policies(around, start, source, reloads)
+        return
+    rollouts = _add_rollouts(joined, reloads, start.staged_hash)
+
+    def take(offer: versions.OfferedVersion) -> None:
+        rollouts.notice_offer(offer)
+        reloads.submit_offer(offer)
+
+    keeper = follow_policies(around, start, source, reloads, take)
+    if keeper is not None:
+        rollouts.stored.on_missing = lambda: keeper.add_version(in_use.current, in_use.origin)
 
 
 def make_profiles_factory(
-    written: writers.ApiWriters, scheduler: schedulers.Scheduler, rng: random.Random
+    written: writers.ApiWriters,
+    scheduler: schedulers.Scheduler,
+    rng: random.Random,
+    recipe: versions.VersionChecker,
 ) -> Callable[[versions.CheckedVersion], policies.Profiles]:
-    """Return a function that makes the profiles of a version, whose plugins write to the API."""
-    return reloader.make_profiles_factory(
-        lambda checked: written.make_plugin_handle(scheduler, rng, checked.binding_annotations)
-    )
+    """Return a function that makes the profiles of a version, whose plugins write to the API.
+
+    While versions pass stages, each pod gets an annotation with the version that bound it.
+    """
+
+    def make_handle(checked: versions.CheckedVersion) -> handles.Handle:
+        annotations = {versions.VERSION_ANNOTATION: checked.hash}
+        return written.make_plugin_handle(
+            scheduler, rng, lambda: annotations if recipe.declares_stages else {}
+        )
+
+    return reloader.make_profiles_factory(make_handle)
 
 
 def _get_known_offer(start: initial_version.InitialVersion) -> versions.OfferedVersion:
@@ -115,18 +139,13 @@ def _add_rollouts(
     joined: context.ProcessComponents,
     reloads: reloader.Reloader[policies.Profiles],
     staged_hash: str,
-) -> Callable[[versions.OfferedVersion], None]:
-    """Add rollouts to the process; return the function that takes the offers of the source."""
+) -> controller.RolloutController:
+    """Add rollouts to the process."""
     from policysched.app import rollouts  # noqa: PLC0415 - only policies of a ConfigMap have them
 
-    controller = rollouts.add_rollouts(joined, reloads, staged_hash)
-    joined.term = rollouts.TermWithRollouts(controller, joined.scheduler)
-
-    def take(offer: versions.OfferedVersion) -> None:
-        controller.notice_offer(offer)
-        reloads.submit_offer(offer)
-
-    return take
+    added = rollouts.add_rollouts(joined, reloads, staged_hash)
+    joined.term = rollouts.TermWithRollouts(added, joined.scheduler)
+    return added
 
 
 def follow_policies(
@@ -135,25 +154,29 @@ def follow_policies(
     source: initial_version.PolicySource,
     reloads: reloader.Reloader[Any],
     take: Callable[[versions.OfferedVersion], None] | None = None,
-) -> None:
+) -> history_keeper.HistoryKeeper | None:
     """Feed versions of `source` to `reloads`; store them and publish them on their ConfigMap.
 
-    `take` receives the versions; None for `reloads` alone.
+    `take` receives the versions; None for `reloads` alone. Returns what stores the versions, or
+    None if nothing does.
     """
-    _store_policy_versions(around)
+    keeper = _store_policy_versions(around)
     if isinstance(source, config_map_source.ConfigMapSource):
         _publish_policy_status(around, source)
     if start.refusal is not None:
         around.state.record_refusal(start.refusal, around.state.current.loaded_at)
     around.background.append(reloads.run())
     around.background.append(source.run(take or reloads.submit_offer, start.offer))
+    return keeper
 
 
-def _store_policy_versions(around: PolicyFollowingDependencies) -> None:
+def _store_policy_versions(
+    around: PolicyFollowingDependencies,
+) -> history_keeper.HistoryKeeper | None:
     """Store every version that takes effect, including the first."""
     settings, in_use = around.settings, around.state
     if not settings.history_config_map:
-        return
+        return None
     keeper = history_keeper.HistoryKeeper(
         config_maps.ConfigMapClient(around.api),
         settings.history_config_map,
@@ -169,6 +192,7 @@ def _store_policy_versions(around: PolicyFollowingDependencies) -> None:
     keeper.add_version(in_use.current, in_use.origin)
     in_use.listeners.append(keep)
     around.background.append(keeper.run())
+    return keeper
 
 
 def _publish_policy_status(

@@ -6,7 +6,7 @@ import asyncio
 import logging
 import platform
 import random
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 
 from policysched import clock as clocks
 from policysched.cluster.pods import pod_shape
@@ -56,18 +56,18 @@ class ApiWriters:
         self,
         scheduler: schedulers.Scheduler,
         rng: random.Random,
-        annotations: dict[str, str] | None = None,
+        make_annotations: Callable[[], dict[str, str]] = dict,
     ) -> handles.Handle:
         """Return the handle that plugins receive.
 
         Args:
             scheduler: provides the state of the cluster.
             rng: makes the random choices of plugins.
-            annotations: are added to each pod that is bound.
+            make_annotations: returns the annotations that a pod gets when it is bound.
         """
         cache = scheduler.cache
         return handles.Handle(
-            binding.ApiBinder(self._api, annotations),
+            binding.ApiBinder(self._api, make_annotations),
             cache.owners,
             scheduler.preemptions,
             cache.storage,

@@ -9,6 +9,8 @@ from policysched.config import config
 from policysched.inputs import plain_yaml
 from policysched.rollout import guard_queries, settings
 
+_SHARES = frozenset({"unschedulable", "missingMetrics"})
+
 _Problems = Iterator[tuple[plain_yaml.Path, str]]
 """The path of each invalid value below `policies.rollout`, and a description of its problem."""
 
@@ -69,6 +71,10 @@ def _find_guard_problems(
         yield from _find_query_problems(guard, given)
     elif guard.measure == "missingMetrics" and guard.most is None:
         yield ("mostTimesOld",), "`missingMetrics` is compared with `most`"
+    elif guard.most is not None and guard.most < 0:
+        yield ("most",), "always trips, because `most` is less than 0"
+    elif guard.most is not None and guard.measure in _SHARES and guard.most >= 1:
+        yield ("most",), f"never trips, because `{guard.measure}` is a share of at most 1"
 
 
 def _find_query_problems(guard: settings.Guard, given: config.Config) -> _Problems:

@@ -159,7 +159,10 @@ class InitialVersionFinder:
             if frozen is not None:
                 what = "" if frozen.hash == offer.in_use else " (its texts with the current params)"
                 _log.warning("reloads are frozen: starting with version %s%s", frozen.hash, what)
-                return InitialVersion(frozen, offer)
+                held = await self._find_running_rollout(
+                    kept, self._recipe.compute_hash(offer.texts)
+                )
+                return InitialVersion(frozen, offer, staged_hash=held.new_hash if held else "")
             _log.warning("reloads are frozen, but %s is not in the history", wanted)
         found = self._recipe.check_version(offer)
         if isinstance(found, versions.CheckedVersion):
@@ -193,12 +196,27 @@ class InitialVersionFinder:
         stored = await records.RolloutRecords(kept, self._settings.history_config_map).read()
         state = stored.state if stored.state and stored.state.new_hash == new_hash else None
         is_promoted = state is not None and state.status is progress.RolloutStatus.PROMOTED
-        if is_promoted or new_hash in stored.formerly_in_force:
+        if is_promoted or versions.hash_texts(offer.texts) in stored.former_texts:
             return None
-        in_force = offer.in_use or (state.old_hash if state is not None else "")
-        return await self._find_stored_version(kept, in_force) or await self._find_stored_version(
-            kept
-        )
+        wanted = offer.in_use or (state.old_hash if state is not None else "")
+        found = await self._find_stored_version(kept, wanted)
+        found = found or await self._find_stored_version(kept)
+        if found is None and wanted:
+            _log.error(
+                "version %s, which was in force, is not in the history: version %s is in force for "
+                "all pods at once",
+                *(wanted, new_hash),
+            )
+        return found
+
+    async def _find_running_rollout(
+        self, kept: config_map_store.ConfigMapStore, new_hash: str
+    ) -> progress.RolloutState | None:
+        """Return the stored state of the rollout of a version, if it runs."""
+        stored = await records.RolloutRecords(kept, self._settings.history_config_map).read()
+        state = stored.state
+        is_it = state is not None and state.is_running and state.new_hash == new_hash
+        return state if is_it else None
 
     async def _find_stored_version(
         self, kept: config_map_store.ConfigMapStore, version_hash: str = ""

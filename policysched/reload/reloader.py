@@ -60,6 +60,10 @@ class VersionStages(Protocol[_Used_contra]):
         """Return whether a version passes stages instead of being in force at once."""
         ...
 
+    def continues(self, version_hash: str, /) -> bool:
+        """Return whether a version is in a stage, which a freeze holds."""
+        ...
+
     def stage_version(self, found: versions.CheckedVersion, made: _Used_contra, /) -> None:
         """Begin the stages of a version.
 
@@ -165,11 +169,16 @@ class Reloader(Generic[_Made]):
             refusal = self._recipe.check_rollout(offer)
             if refusal is not None:
                 self._refuse_version(refusal)
-        elif offer.is_frozen and not self._recipe.is_requested_by_rollback(offer):
+        elif offer.is_frozen and not (
+            self._recipe.is_requested_by_rollback(offer) or self._is_in_stage(version_hash)
+        ):
             _log.warning("reloads are frozen: %s is held back", _format_version(version_hash))
             self.state.record_frozen_offer(version_hash)
         else:
             await self._load_version(offer)
+
+    def _is_in_stage(self, version_hash: str) -> bool:
+        return self.stages is not None and self.stages.continues(version_hash)
 
     def _make_comparison_key(self, offer: versions.OfferedVersion) -> tuple[object, ...]:
         """Return the parts of an offer that must differ for it to count as new."""

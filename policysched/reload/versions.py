@@ -88,11 +88,6 @@ class CheckedVersion:
         return self.policy_set.content_hash
 
     @property
-    def binding_annotations(self) -> dict[str, str]:
-        """The annotations of pods that the version binds: its hash if it declares stages."""
-        return {VERSION_ANNOTATION: self.hash} if self.rollout.stages else {}
-
-    @property
     def warnings(self) -> tuple[str, ...]:
         """The warnings, one line each."""
         return tuple(
@@ -103,7 +98,11 @@ class CheckedVersion:
 
 
 class VersionChecker:
-    """Checks and compiles versions with the settings of this process."""
+    """Checks and compiles versions with the settings of this process.
+
+    Attributes:
+        declares_stages: whether the version that was checked last passes stages.
+    """
 
     def __init__(
         self,
@@ -118,6 +117,7 @@ class VersionChecker:
         A rule that has expired, by the wall clock of `clock`, causes a warning. Without
         `has_rollouts`, versions that declare stages are refused.
         """
+        self.declares_stages = False
         self._has_rollouts = has_rollouts
         self._clock = clock or clocks.SystemClock()
         self._configuration = configuration
@@ -134,10 +134,7 @@ class VersionChecker:
         The hash of the texts alone is sufficient, because params are not stored. If they have
         changed, a rollback to the same texts results in another version.
         """
-        names = (
-            self.compute_hash(offer.texts),
-            content_hash.hash_policy_texts_and_params(offer.texts, {}),
-        )
+        names = (self.compute_hash(offer.texts), hash_texts(offer.texts))
         return bool(offer.texts) and offer.demanded in names
 
     def make_empty_version(self) -> CheckedVersion:
@@ -175,7 +172,7 @@ class VersionChecker:
                 self._clock.now(),
                 lint_gate.choose_lint_error_handler(mode),
             )
-            plan = self.read_rollout(offer)
+            plan = self._read_rollout_or_none(offer)
             return CheckedVersion(offer.texts, made, policies.compile_policy_set(made), plan)
         except errors.InputError as error:
             return make_version_refusal(self.compute_hash(offer.texts), error)
@@ -187,24 +184,40 @@ class VersionChecker:
     def check_rollout(self, offer: OfferedVersion) -> VersionRefusal | None:
         """Return the refusal of a version whose settings of rollouts have errors, or None."""
         try:
-            self.read_rollout(offer)
+            self._read_rollout(offer)
         except errors.InputError as error:
             return make_version_refusal(self.compute_hash(offer.texts), error)
         return None
 
-    def read_rollout(self, offer: OfferedVersion) -> settings.RolloutSettings:
+    def _read_rollout_or_none(self, offer: OfferedVersion) -> settings.RolloutSettings:
+        """Return the settings of rollouts; without stages if they have errors and need none.
+
+        Raises:
+            ConfigurationError: the settings have errors, and the version was not in use before.
+        """
+        try:
+            return self._read_rollout(offer)
+        except errors.InputError as error:
+            if not self.was_in_use(offer):
+                raise
+            _log.warning("the settings of rollouts are ignored: %s", error)
+            return settings.RolloutSettings()
+
+    def _read_rollout(self, offer: OfferedVersion) -> settings.RolloutSettings:
         """Return the settings of rollouts.
 
         Raises:
-            ConfigurationError: the text of the source has errors.
+            ConfigurationError: the settings have errors.
         """
         if not self._has_rollouts:
             return self._refuse_rollout(offer)
-        if offer.rollout_text is None:
-            return self._configuration.policies.rollout
-        from policysched.config import config_reading  # noqa: PLC0415 - jsonschema takes 30 ms
+        found = self._configuration.policies.rollout
+        if offer.rollout_text is not None:
+            from policysched.config import config_reading  # noqa: PLC0415 - jsonschema takes 30 ms
 
-        return config_reading.parse_rollout(offer.rollout_text, self._configuration)
+            found = config_reading.parse_rollout(offer.rollout_text, self._configuration)
+        self.declares_stages = bool(found.stages)
+        return found
 
     def _refuse_rollout(self, offer: OfferedVersion) -> settings.RolloutSettings:
         """Return settings without stages, or refuse stages."""
@@ -215,6 +228,11 @@ class VersionChecker:
             "cluster policies have no rollouts, so a new version is in force at once",
             help="remove `rollout` from the configuration, and rollout.yaml from the ConfigMap",
         )
+
+
+def hash_texts(texts: Sequence[source.SourceText]) -> str:
+    """Return the hash of policy texts without params, which are not stored."""
+    return content_hash.hash_policy_texts_and_params(texts, {})
 
 
 def make_version_refusal(version_hash: str, error: Exception) -> VersionRefusal:

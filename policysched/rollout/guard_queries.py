@@ -78,6 +78,8 @@ def find_query_problem(query: str) -> str:
                 f"must contain `{NEW_PODS}` or `{OLD_PODS}` in each selector; "
                 f"`{name}` reads the pods of both versions"
             )
+        if labels.issuperset((_NEW_MARK, _OLD_MARK)):
+            return f"selects no series with `{NEW_PODS}` and `{OLD_PODS}` in one selector: `{name}`"
     if not any(_NEW_MARK in labels for _, labels in selectors):
         return f"must contain `{NEW_PODS}`; otherwise it does not measure the new version"
     return ""

@@ -34,6 +34,7 @@ class RolloutState(msgspec.Struct, frozen=True, rename="camel"):
     Attributes:
         new_hash, old_hash: the new version, and the version in force at its start.
         started_at, stage_started_at: of the rollout and of its present stage.
+        waiting_since: when the stage began or was last held; `timeout` counts from then.
         stage: index of the present stage.
         stage_count: number of stages.
         stage_name: the pods of the present stage.
@@ -49,6 +50,7 @@ class RolloutState(msgspec.Struct, frozen=True, rename="camel"):
     old_hash: str
     started_at: datetime.datetime
     stage_started_at: datetime.datetime
+    waiting_since: datetime.datetime | None = None
     stage: int = 0
     stage_count: int = 0
     stage_name: str = ""
@@ -167,11 +169,12 @@ def advance_rollout(
         reason = f"{state.describe_stage()}: {'; '.join(tripped)}"
         return end_rollout(state, RolloutStatus.ROLLED_BACK, reason, now)
     if judgement.is_held:
-        return state
+        return msgspec.structs.replace(state, waiting_since=now)
     waiting = _find_reason_to_wait(state, plan, verdicts, now)
     if not waiting:
         return _enter_next_stage(state, plan, now)
-    seconds = (now - state.stage_started_at).total_seconds()
+    since = state.waiting_since or state.stage_started_at
+    seconds = (now - since).total_seconds()
     if seconds >= plan.timeout_seconds and plan.on_timeout == "rollBack":
         reason = f"{state.describe_stage()} was not passed within {plan.timeout}: {waiting}"
         return end_rollout(state, RolloutStatus.ROLLED_BACK, reason, now)
@@ -208,6 +211,7 @@ def _enter_next_stage(
         stage=following,
         stage_name=plan.stages[following].describe(),
         stage_started_at=now,
+        waiting_since=None,
         judged_pods=0,
         min_pods=plan.min_pods_of(following),
         guards=(),

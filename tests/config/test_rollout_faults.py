@@ -97,6 +97,15 @@ _NO_PODS = "needs a stage without `shadow`, because no pods are bound"
             id="guards-alone",
         ),
         pytest.param(
+            "stages: [{percent: 5}]\nguards:\n- {name: a, measure: unschedulable, most: 1}\n"
+            "- {name: b, measure: evictions, most: -1}",
+            [
+                "3: guard `a`: never trips, because `unschedulable` is a share of at most 1",
+                "4: guard `b`: always trips, because `most` is less than 0",
+            ],
+            id="useless-bounds",
+        ),
+        pytest.param(
             "stages: [{}]",
             ["1: " + _STAGE.format(0, "needs `shadow`, `percent`, `namespaces` or `matchLabels`")],
             id="stage-of-no-pods",
@@ -165,7 +174,7 @@ _NO_PODS = "needs a stage without `shadow`, because no pods are bound"
         ),
         pytest.param(
             f"{_SHARE}\nguards:\n- {{name: a, measure: evictions, most: 1}}\n"
-            "- {name: a, measure: unschedulable, most: 1}",
+            "- {name: a, measure: unschedulable, most: 0.5}",
             ["4: guard `a`: appears twice"],
             id="twice",
         ),
@@ -210,7 +219,7 @@ _NO_PODS = "needs a stage without `shadow`, because no pods are bound"
         pytest.param(
             "stages: [{shadow: true}]\nguards:\n- {name: a, query: 'x{$new_pods}', most: 1}\n"
             "- {name: b, measure: evictions, most: 1}\n"
-            "- {name: c, measure: unschedulable, most: 1}",
+            "- {name: c, measure: unschedulable, most: 0.5}",
             [f"3: guard `a`: a query {_NO_PODS}", f"4: guard `b`: evictions {_NO_PODS}"],
             id="guards-without-bound-pods",
         ),

@@ -203,9 +203,10 @@ def _of_parts(world: fakes.World) -> Iterator[Iterable[core.Metric]]:
     plan, now = settings.RolloutSettings(stages), world.clock.now()
     policies.rollout = progress.start_rollout(plan, "new", "hash", now)
     verdict = guards.GuardVerdict("pending", guards.GuardState.OK, 0.1, 0.2)
-    rollouts: Any = types.SimpleNamespace(outcomes={"promoted": 1}, verdicts=(verdict,))
     measured = measuring.StageMeasurements(world.scheduler, world.clock)
-    yield rollout_metrics.collect_rollout_metrics(policies, rollouts, measured)
+    judge = types.SimpleNamespace(verdicts=(verdict,), measured=measured)
+    rollouts: Any = types.SimpleNamespace(outcomes={"promoted": 1}, judge=judge)
+    yield rollout_metrics.collect_rollout_metrics(policies, rollouts)
 
 
 def test_the_docs_name_every_metric() -> None:

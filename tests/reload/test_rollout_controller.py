@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import dataclasses
 import random
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from policysched.config import config
 from policysched.kube import errors
+from policysched.reload import history
 from policysched.reload import state as states
 from policysched.reload.rollouts import controller, judging, measuring, query_values, records
-from policysched.rollout import progress, settings
+from policysched.rollout import guards, progress, settings
+from policysched.scheduler import counters
 from tests import builders
 from tests.kube.asynchronous import asynchronous
 from tests.reload import memory_store
@@ -32,7 +37,9 @@ NOWHERE = "policy north { for pods\n  nodeAffinity required side In (north) }\n"
 class Scene(reloads.Scene):
     """A scheduler whose versions pass the stages of PLAN."""
 
-    def __init__(self, store: memory_store.MemoryStore | None = None) -> None:
+    def __init__(
+        self, store: memory_store.MemoryStore | None = None, *, awaited_hash: str = ""
+    ) -> None:
         super().__init__(configuration=config.Config(policies=config.PoliciesConfig(rollout=PLAN)))
         self.state.current = dataclasses.replace(
             self.state.current, texts=reloads.offer(reloads.EAST).texts
@@ -50,6 +57,7 @@ class Scene(reloads.Scene):
                 self.world.clock,
             ),
             lambda: self.is_leading,
+            awaited_hash,
         )
         self.rollouts = controller.RolloutController(parts, self.world.clock, random.Random(1))
         self.reloads.stages = self.rollouts
@@ -65,6 +73,19 @@ class Scene(reloads.Scene):
         bound = dict(self.binder.bound)
         return {bound.get(name) for name in names}
 
+    async def lead(self) -> None:
+        """Begin a term, and let the controller look once."""
+        self.is_leading = True
+        await self.rollouts.begin_term()
+        await self.tick()
+
+    async def stage(self, offered: versions.OfferedVersion) -> list[str]:
+        """Offer a version, let the controller look once, and return what was told."""
+        before = len(self.told)
+        await self.take(offered)
+        await self.tick()
+        return [told.outcome.value for told in self.told[before:]]
+
     async def tick(self) -> None:
         """Let the controller look once, as it does each second."""
         self.world.clock.advance(1)
@@ -72,7 +93,7 @@ class Scene(reloads.Scene):
 
     async def enter_share_stage(self, text: str = reloads.WEST) -> None:
         """Offer a version and let it pass the shadow stage."""
-        assert await self.take(reloads.offer(text)) == ["staged"]
+        assert await self.stage(reloads.offer(text)) == ["staged"]
         await self.place_pods()
         await self.tick()
         assert self.rollout.stage == 1
@@ -95,8 +116,8 @@ async def test_a_version_passes_its_stages() -> None:
     """In the shadow stage the version in force decides, in the next one the new one."""
     scene = Scene()
     async with scene.running():
-        await scene.rollouts.begin_term()
-        assert await scene.take(reloads.offer(reloads.WEST)) == ["staged"]
+        await scene.lead()
+        assert await scene.stage(reloads.offer(reloads.WEST)) == ["staged"]
         assert await scene.place_pods() == {"east"}
         await scene.tick()
         assert (await scene.read_stored()).stage == 1
@@ -114,8 +135,8 @@ async def test_a_version_is_rolled_back_and_waiting_pods_are_retried() -> None:
     """The former version decides about all pods at once; the state says why."""
     scene = Scene()
     async with scene.running():
-        await scene.rollouts.begin_term()
-        assert await scene.take(reloads.offer(NOWHERE)) == ["staged"]
+        await scene.lead()
+        assert await scene.stage(reloads.offer(NOWHERE)) == ["staged"]
         assert await scene.place_pods() == {"east"}
         await scene.tick()
         assert scene.rollout.status is progress.RolloutStatus.ROLLED_BACK
@@ -131,7 +152,7 @@ async def test_pods_of_a_share_that_is_rolled_back_are_retried() -> None:
     """A pod that the new version left Pending is placed by the former one."""
     scene = Scene()
     async with scene.running():
-        await scene.rollouts.begin_term()
+        await scene.lead()
         await scene.enter_share_stage()
         scene.world.nodes.delete(builders.make_node("west").build())
         assert await scene.place_pods() == {None}
@@ -147,8 +168,8 @@ async def test_a_stage_is_entered_only_if_it_is_stored() -> None:
     """After a failed write, the same stage goes on, and the step is taken again."""
     scene = Scene()
     async with scene.running():
-        await scene.rollouts.begin_term()
-        assert await scene.take(reloads.offer(reloads.WEST)) == ["staged"]
+        await scene.lead()
+        assert await scene.stage(reloads.offer(reloads.WEST)) == ["staged"]
         await scene.tick()
         await scene.place_pods()
         scene.store.failures.append(errors.ServerError(500, "InternalError", "no"))
@@ -165,8 +186,8 @@ async def test_a_rollback_does_not_wait_for_its_write() -> None:
     """The write is repeated until it succeeds."""
     scene = Scene()
     async with scene.running():
-        await scene.rollouts.begin_term()
-        assert await scene.take(reloads.offer(NOWHERE)) == ["staged"]
+        await scene.lead()
+        assert await scene.stage(reloads.offer(NOWHERE)) == ["staged"]
         await scene.tick()
         await scene.place_pods()
         scene.store.failures.append(errors.ServerError(500, "InternalError", "no"))
@@ -183,10 +204,11 @@ async def test_the_next_leader_continues_in_the_stored_stage() -> None:
     """A process that never led begins its term in the share stage."""
     first = Scene()
     async with first.running():
-        await first.rollouts.begin_term()
+        await first.lead()
         await first.enter_share_stage()
         await first.tick()
     following = Scene(first.store)
+    following.world.clock.advance(60)
     following.is_leading = False
     async with following.running():
         assert await following.take(reloads.offer(reloads.WEST)) == []
@@ -204,18 +226,18 @@ async def test_the_next_leader_does_not_try_a_version_that_was_rolled_back() -> 
     """Until another version is offered in between."""
     first = Scene()
     async with first.running():
-        await first.rollouts.begin_term()
-        assert await first.take(reloads.offer(NOWHERE)) == ["staged"]
+        await first.lead()
+        assert await first.stage(reloads.offer(NOWHERE)) == ["staged"]
         await first.place_pods()
         await first.tick()
         await first.tick()
-    following = Scene(first.store)
+    following = Scene(first.store, awaited_hash=first.rollout.new_hash)
     async with following.running():
         await following.rollouts.begin_term()
         assert await following.take(reloads.offer(NOWHERE)) == ["rolledBack"]
         assert await following.place_pods() == {"east"}
         assert await following.take(reloads.offer(reloads.EAST)) == ["kept"]
-        assert await following.take(reloads.offer(NOWHERE)) == ["staged"]
+        assert await following.stage(reloads.offer(NOWHERE)) == ["staged"]
 
 
 @asynchronous
@@ -250,7 +272,7 @@ async def test_a_version_that_this_process_used_before_passes_no_stages() -> Non
     """A revert of an edit acts at once."""
     scene = Scene()
     async with scene.running():
-        await scene.rollouts.begin_term()
+        await scene.lead()
         await scene.enter_share_stage()
         await scene.place_pods()
         await scene.tick()
@@ -263,10 +285,10 @@ async def test_an_edit_replaces_a_rollout() -> None:
     """The newest version begins its own; the former version in force ends it."""
     scene = Scene()
     async with scene.running():
-        await scene.rollouts.begin_term()
+        await scene.lead()
         await scene.enter_share_stage()
         other = reloads.offer(reloads.WEST.replace("west {", "other {"))
-        assert await scene.take(other) == ["staged"]
+        assert await scene.stage(other) == ["staged"]
         assert scene.rollout.stage == 0
         assert await scene.place_pods() == {"east"}
         assert await scene.take(reloads.offer(reloads.EAST)) == ["kept"]
@@ -280,17 +302,19 @@ async def test_operators_hold_promote_and_abort() -> None:
     """A request counts for the version that it names."""
     scene = Scene()
     async with scene.running():
-        await scene.rollouts.begin_term()
-        assert await scene.take(reloads.offer(reloads.WEST)) == ["staged"]
+        await scene.lead()
+        assert await scene.stage(reloads.offer(reloads.WEST)) == ["staged"]
         await _request(scene, "pause")
         await scene.place_pods()
         await scene.tick()
         assert (scene.rollout.stage, scene.rollout.is_paused) == (0, True)
         await _request(scene, "promote 0123")
+        assert (scene.rollout.stage, scene.rollout.is_paused) == (0, True)
+        await _request(scene, "resume")
         assert (scene.rollout.stage, scene.rollout.is_paused) == (1, False)
         await _request(scene, "promote")
         assert scene.state.current.hash == scene.rollout.new_hash
-        assert await scene.take(reloads.offer(NOWHERE)) == ["staged"]
+        assert await scene.stage(reloads.offer(NOWHERE)) == ["staged"]
         await _request(scene, "abort")
         assert scene.rollout.reason == "an operator aborted the rollout"
         assert await scene.place_pods() == {"west"}
@@ -310,9 +334,158 @@ async def test_a_version_that_was_in_force_before_passes_no_stages() -> None:
     scene = Scene()
     former = scene.recipe.compute_hash(reloads.offer(reloads.WEST).texts)
     await scene.store.create_config_map(
-        "ns", "history", {f"20260101T000000.000Z-{former}.json.gz": b""}, {}
+        "ns",
+        "history",
+        {
+            f"20260101T000000.000Z-{former}.json.gz": history.encode_version(
+                former, "test", reloads.offer(reloads.WEST).texts
+            )
+        },
+        {},
     )
     async with scene.running():
-        await scene.rollouts.begin_term()
+        await scene.lead()
         assert await scene.take(reloads.offer(reloads.WEST)) == ["loaded"]
         assert await scene.place_pods() == {"west"}
+
+
+@asynchronous
+async def test_guards_act_while_nothing_can_be_stored() -> None:
+    """The version is rolled back, and the rollback is stored later."""
+    scene = Scene()
+    async with scene.running():
+        await scene.lead()
+        await scene.enter_share_stage()
+        scene.store.failures += [errors.ServerError(500, "InternalError", "no")] * 3
+        scene.world.nodes.delete(builders.make_node("west").build())
+        await scene.place_pods()
+        await scene.tick()
+        assert scene.state.is_rolled_back
+        for _ in range(60):
+            await scene.tick()
+        assert (await scene.read_stored()).status is progress.RolloutStatus.ROLLED_BACK
+
+
+@asynchronous
+async def test_the_version_in_force_ends_a_rollout_while_reloads_are_frozen() -> None:
+    """As `policysched rollback --freeze` writes it; a broken rollout.yaml does not matter."""
+    for changes in ({"is_frozen": True}, {"rollout_text": "stages: nonsense"}):
+        scene = Scene()
+        async with scene.running():
+            await scene.lead()
+            await scene.enter_share_stage()
+            await scene.take(dataclasses.replace(reloads.offer(reloads.EAST), **changes))
+            assert scene.rollout.status is progress.RolloutStatus.REPLACED
+            assert await scene.place_pods() == {"east"}
+
+
+@asynchronous
+async def test_a_pause_outlives_its_annotation_and_stops_the_clock_of_the_timeout() -> None:
+    """`kubectl replace` can remove the annotation; the stored pause counts."""
+    scene = Scene()
+    async with scene.running():
+        await scene.lead()
+        await scene.enter_share_stage()
+        await _request(scene, "pause")
+        scene.rollouts.notice_offer(reloads.offer(reloads.WEST))
+        await scene.place_pods()
+        scene.world.clock.advance(48 * 3600)
+        await scene.tick()
+        assert (scene.rollout.is_paused, scene.rollout.is_running) == (True, True)
+        await _request(scene, "resume")
+        assert scene.state.current.hash == scene.rollout.new_hash
+
+
+@asynchronous
+async def test_a_former_leader_follows_the_next_one() -> None:
+    """It rolled back, but could not store that; the next leader promoted the version."""
+    scene = Scene()
+    async with scene.running():
+        await scene.lead()
+        await scene.enter_share_stage()
+        scene.store.failures.append(errors.ServerError(500, "InternalError", "no"))
+        scene.world.nodes.delete(builders.make_node("west").build())
+        await scene.place_pods()
+        await scene.tick()
+        assert scene.state.is_rolled_back
+        scene.is_leading = False
+        await scene.tick()
+        promoted = reloads.offer(reloads.WEST)
+        in_use = scene.recipe.compute_hash(promoted.texts)
+        scene.rollouts.notice_offer(dataclasses.replace(promoted, in_use=in_use))
+        assert scene.state.current.hash == in_use
+
+
+@asynchronous
+async def test_a_standby_has_no_running_rollout() -> None:
+    """Another process continues it."""
+    scene = Scene()
+    async with scene.running():
+        await scene.lead()
+        await scene.enter_share_stage()
+        scene.is_leading = False
+        await scene.tick()
+        assert scene.state.rollout is None
+        await scene.lead()
+        assert scene.rollout.stage == 1
+
+
+@asynchronous
+async def test_an_edit_after_a_restart_begins_anew() -> None:
+    """What is stored about an earlier rollout of the same version is no verdict."""
+    first = Scene()
+    async with first.running():
+        await first.lead()
+        await first.enter_share_stage()
+        await first.tick()
+    following = Scene(first.store)
+    async with following.running():
+        await following.lead()
+        assert (await following.read_stored()).status is progress.RolloutStatus.REPLACED
+        assert await following.stage(reloads.offer(reloads.WEST)) == ["staged"]
+        assert following.rollout.stage == 0
+
+
+@asynchronous
+async def test_preemptors_wait_for_their_victims() -> None:
+    """A pod with a nominated node is not unschedulable."""
+    scene = Scene()
+    async with scene.running():
+        await scene.lead()
+        await scene.enter_share_stage()
+        decision = scene.world.scheduler.decisions.find_latest_decision("default/pod-0")
+        assert decision is not None
+        nominated = msgspec.structs.replace(
+            decision,
+            policy_hash=scene.rollout.new_hash,
+            started_seconds=scene.world.clock.monotonic_seconds(),
+            result=counters.AttemptResult.UNSCHEDULABLE,
+            nominated_node_name="west",
+        )
+        scene.rollouts.judge.measured._count_decision(nominated)
+        assert scene.rollouts.judge.measured.new.unschedulable_share == 0.0
+
+
+@asynchronous
+async def test_a_fault_of_a_query_makes_the_stage_wait() -> None:
+    """Its last good value is not used any more."""
+    scene = Scene()
+
+    async def fail(*_: object, **__: object) -> dict[str, float | str]:
+        raise MemoryError
+
+    queries = query_values.GuardQueryClient({})
+    queries.ask_all = fail  # type: ignore[method-assign]  # a server that breaks it
+    measured = scene.rollouts.judge.measured
+    judge = judging.StageJudge(measured, queries, scene.world.clock)
+    guard = settings.Guard("errors", query="x{$new_pods}", most=0.1)
+    plan = settings.RolloutSettings((settings.Stage(percent=50),), (guard,))
+    state = progress.start_rollout(plan, "new", "old", scene.world.clock.now())
+    judge.begin_stage(state, plan, scene.live.current)
+    judge._query_values = {"errors": 0.0}
+    scene.world.clock.advance(30)
+    judge.judge(state, plan, scene.live.current)
+    await asyncio.sleep(0)
+    (verdict,) = judge.judge(state, plan, scene.live.current)
+    assert verdict.state is guards.GuardState.UNKNOWN
+    assert verdict.problem == "MemoryError: "

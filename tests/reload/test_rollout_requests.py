@@ -111,12 +111,12 @@ async def test_a_request_names_the_version(verb: requests.Verb) -> None:
 
 
 @asynchronous
-async def test_resuming_removes_the_request() -> None:
-    """If there is none, nothing is written."""
+async def test_resuming_replaces_the_request() -> None:
+    """If it is there already, nothing is written."""
     scene = Scene(STATE, {REQUEST: "pause bbb222", status_annotations.FREEZE: "true"})
     done = await scene.rollouts.request("resume")
     assert (done.is_written, done.is_frozen) == (True, True)
-    assert scene.request is None
+    assert scene.request == "resume bbb222"
     assert not (await scene.rollouts.request("resume")).is_written
     assert scene.store.writes == 1
 

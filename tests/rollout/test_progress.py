@@ -46,7 +46,8 @@ def _advance(
     *verdicts: guards.GuardVerdict,
     plan: settings.RolloutSettings = PLAN,
 ) -> progress.RolloutState:
-    return progress.advance_rollout(state, plan, verdicts, judged_pods, _after(seconds))
+    judgement = progress.Judgement(verdicts, judged_pods, is_held=state.is_paused)
+    return progress.advance_rollout(state, plan, judgement, _after(seconds))
 
 
 def test_a_rollout_begins_with_its_first_stage() -> None:
@@ -171,7 +172,7 @@ def test_a_state_is_stored_and_read_whole() -> None:
     assert msgspec.json.decode(encoded, type=progress.RolloutState) == state
     assert msgspec.json.decode(encoded).keys() == {
         *("newHash", "oldHash", "startedAt", "stageStartedAt", "stage", "stageCount", "stageName"),
-        *("status", "isPaused", "reason", "guards", "judgedPods", "minPods"),
+        *("status", "isPaused", "reason", "guards", "judgedPods", "minPods", "waitingSince"),
     }
 
 
@@ -199,7 +200,7 @@ def test_a_stored_rollout_continues_in_its_stage(
     name = STAGES[stage].describe() if 0 <= stage < 3 else "another"
     state = msgspec.structs.replace(_start(), stage=stage, stage_name=name)
     plan = msgspec.structs.replace(PLAN, stages=stages)
-    assert progress.can_continue(state, plan) is continues
+    assert progress.can_continue(state, state.new_hash, plan) is continues
 
 
 # --- random courses -------------------------------------------------------------------------------
@@ -243,7 +244,8 @@ def test_no_stage_is_passed_without_evidence(
     for verdicts, judged_pods, seconds, is_paused in steps:
         now += datetime.timedelta(seconds=seconds)
         before = msgspec.structs.replace(state, is_paused=is_paused)
-        state = progress.advance_rollout(before, plan, verdicts, judged_pods, now)
+        judgement = progress.Judgement(verdicts, judged_pods, is_held=is_paused)
+        state = progress.advance_rollout(before, plan, judgement, now)
         _check_step(before, state, plan, verdicts, judged_pods, now)
         if not state.is_running:
             break

@@ -107,12 +107,13 @@ def _format_rollout_lines(
         f"  version in force at its start: {state.old_hash}",
         f"  started: {_format_time(state.started_at)}",
         f"  {state.describe_stage()} {since}",
-        f"  pods judged in this stage: {state.judged_pods:,} of {state.min_pods:,}",
+        f"  pods judged in this stage: {state.judged_pods:,}, needed {state.min_pods:,}",
         *(f"  guard {each}" for each in state.guards),
     ]
     if not state.reason:
         del lines[1]
-    if found.requested and not (found.requested == "pause" and state.is_paused):
+    done = "pause" if state.is_paused else "resume"
+    if found.requested not in ("", done):
         lines.append(f"  requested: {found.requested}; the leader has not acted on it yet")
     if found.is_frozen and state.is_running:
         lines.append("  held by the annotation policysched.io/freeze")
@@ -143,8 +144,6 @@ def _print_request_result(done: requests.RequestResult, args: argparse.Namespace
         stage = state.describe_stage()
         did = _EFFECTS[verb].format(hash=state.new_hash, old=state.old_hash, stage=stage)
         output.write_report(f"{did}; `rollout status` shows when it has acted")
-    elif verb == "resume":
-        output.write_report(f"no pause of the rollout of {state.new_hash} is requested")
     else:
         output.write_report(f"{verb} of the rollout of {state.new_hash} is already requested")
     if done.is_frozen and verb in ("pause", "resume"):

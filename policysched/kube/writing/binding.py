@@ -12,6 +12,7 @@ outage of the API server the binding stays in flight and its pod stays assumed.
 from __future__ import annotations
 
 import enum
+from collections.abc import Callable
 
 import msgspec
 
@@ -61,16 +62,20 @@ class _UnknownBindOutcome(enum.Enum):
 class ApiBinder:
     """Binds pods through the API server; any number of calls may be in flight."""
 
-    def __init__(self, api: client.ApiClient, annotations: dict[str, str] | None = None) -> None:
-        """Add `annotations` to each pod that is bound; the API server writes both at once."""
+    def __init__(
+        self, api: client.ApiClient, make_annotations: Callable[[], dict[str, str]] = dict
+    ) -> None:
+        """Add annotations to each pod that is bound; the API server writes both at once."""
         self._api = api
-        self._annotations = annotations or {}
+        self._make_annotations = make_annotations
 
     async def bind(self, pod: pod_shape.PodInfo, node_name: str) -> handles.BindError | None:
         """Bind `pod`; return None only if it is certainly bound to `node_name`."""
         metadata = pod.pod.metadata
         path = paths.format_pod_binding_path(metadata.namespace, metadata.name)
-        target = _BindingMeta(metadata.name, metadata.namespace, metadata.uid, self._annotations)
+        target = _BindingMeta(
+            metadata.name, metadata.namespace, metadata.uid, self._make_annotations()
+        )
         body = _encoder.encode(_Binding(target, _BindingTarget(node_name)))
         failures = 0
         may_be_bound = False

@@ -48,10 +48,13 @@ class Candidate:
     Attributes:
         checked: the version.
         made: its profiles.
+        is_inherited: whether it was offered before this process led, so that a former leader may
+            have begun its rollout; otherwise it is a new edit.
     """
 
     checked: versions.CheckedVersion
     made: policies.Profiles
+    is_inherited: bool = False
 
     @property
     def hash(self) -> str:
@@ -96,6 +99,7 @@ class RolloutController:
     Attributes:
         outcomes: number of rollouts that ended in this process, by outcome.
         judge: gives the verdicts of the guards.
+        stored: the state in the cluster.
     """
 
     def __init__(
@@ -110,15 +114,16 @@ class RolloutController:
         self.judge = parts.judge
         self._live = parts.live
         self._state = parts.state
-        self._stored = parts.stored
+        self.stored = parts.stored
         self._is_leading = parts.is_leading
         self._clock = clock
         self._sleep = sleep
         self._retries = retries.WriteRetries("the state of the rollout", rng)
         self._candidate: Candidate | None = None
         self._awaited_hash = parts.awaited_hash
+        self._starting: progress.RolloutState | None = None
         self._inherited: progress.RolloutState | None = None
-        self._formerly_in_force = {parts.state.current.hash}
+        self._former_texts = {versions.hash_texts(parts.state.current.texts)}
         self._has_term = self._is_beginning = False
         self._request = self._in_use = ""
         self._unstored: progress.RolloutState | None = None
@@ -127,13 +132,20 @@ class RolloutController:
 
     # --- versions ---------------------------------------------------------------------------------
 
+    def continues(self, version_hash: str) -> bool:
+        """Return whether a version is in a stage, also if it was so before a restart."""
+        state = self._state.rollout
+        is_running = state is not None and state.is_running and state.new_hash == version_hash
+        return is_running or version_hash == self._awaited_hash != ""
+
     def takes_version(self, found: versions.CheckedVersion, offer: versions.OfferedVersion) -> bool:
         """Return whether a version passes stages; otherwise it is in force at once.
 
         A version that was in force before, for example of a rollback, or that the leader already
         uses, passes none.
         """
-        is_former = found.hash in self._formerly_in_force or found.hash == offer.in_use
+        is_former = versions.hash_texts(found.texts) in self._former_texts
+        is_former = is_former or found.hash == offer.in_use
         return bool(found.rollout.stages) and not is_former and bool(self._state.current.texts)
 
     def stage_version(self, found: versions.CheckedVersion, made: policies.Profiles) -> None:
@@ -146,11 +158,13 @@ class RolloutController:
             ConfigurationError: the version cannot be used now; nothing has changed.
         """
         if self._candidate is not None and self._candidate.equals(found):
-            self._report_rollback()
+            self._report_stage_or_rollback()
             return
         self._live.stage_version(found.policy_set, made, _decide_about_none)
         self._end_replaced_rollout()
-        candidate = self._candidate = Candidate(found, made)
+        self._starting = None
+        is_inherited = not self._is_leading() or found.hash == self._awaited_hash
+        candidate = self._candidate = Candidate(found, made, is_inherited)
         inherited, self._inherited, self._awaited_hash = self._inherited, None, ""
         if self._follow_leader(candidate):
             return
@@ -163,12 +177,12 @@ class RolloutController:
         offers_old = {states.OfferOutcome.KEPT, states.OfferOutcome.FROZEN}
         is_old = told.outcome in offers_old and told.hash == self._state.current.hash
         if is_loaded:
-            self._formerly_in_force.add(told.hash)
+            self._former_texts.add(versions.hash_texts(self._state.current.texts))
         if is_loaded or is_old:
             self._awaited_hash = ""
             if self._candidate is not None:
                 self._end_replaced_rollout()
-                self._candidate = None
+                self._candidate = self._starting = None
                 self.judge.end()
                 self._live.unstage_version()
 
@@ -219,16 +233,18 @@ class RolloutController:
     async def _read_stored_state(self) -> bool:
         """Read the stored state and continue with it; return False if that was not possible."""
         try:
-            stored = await self._stored.read()
+            stored = await self.stored.read()
         except kube_errors.KubeError as error:
             self._retries.record_failure(error)
             return False
         self._retries.record_success()
         self._has_term = True
-        self._formerly_in_force |= stored.formerly_in_force
+        self._former_texts |= stored.former_texts
         state = stored.state
         if self._candidate is not None:
             self._adopt_stored_state(self._candidate, state)
+            is_of_other = state is not None and state.new_hash != self._candidate_hash
+            self._inherited = state if is_of_other else None  # the watch may be behind
         elif state is not None and state.new_hash == self._awaited_hash:
             self._inherited = state
         elif state is not None and state.is_running:
@@ -240,12 +256,14 @@ class RolloutController:
     ) -> None:
         """Continue as the stored state of the same version says, or begin a rollout."""
         local = self._state.rollout
+        if not candidate.is_inherited:
+            stored = None
         if stored is not None and local is not None and local.is_end_of(stored):
             stored = local  # an earlier term ended before this could be stored
         if stored is None or not progress.can_continue(stored, candidate.hash, candidate.plan):
             now, old_hash = self._clock.now(), self._state.current.hash
-            stored = progress.start_rollout(candidate.plan, candidate.hash, old_hash, now)
-        if stored.is_running:
+            self._starting = progress.start_rollout(candidate.plan, candidate.hash, old_hash, now)
+        elif stored.is_running:
             self._enter_stage(candidate, stored)
         elif stored.status is progress.RolloutStatus.PROMOTED:
             self._state.rollout = stored
@@ -254,9 +272,15 @@ class RolloutController:
             self._unstored = stored
             self._roll_back(stored)
 
+    @property
+    def _candidate_hash(self) -> str:
+        return "" if self._candidate is None else self._candidate.hash
+
     def _stand_by(self) -> None:
         """End the term: another process may continue the rollout."""
-        self._has_term, self._unstored = False, None
+        self._has_term, self._unstored, self._starting = False, None, None
+        if self._candidate is not None:
+            self._candidate = dataclasses.replace(self._candidate, is_inherited=True)
         self.judge.end()
         self._live.change_staged_pods(_decide_about_none)
         if self._state.rollout is not None and self._state.rollout.is_running:
@@ -266,7 +290,11 @@ class RolloutController:
         """Look at the running rollout each second until cancelled."""
         while True:
             await self._sleep(_TICK_SECONDS)
-            await self.tick()
+            try:
+                await self.tick()
+            except Exception:  # noqa: BLE001 - logged, see below
+                # A fault in a rollout must not end the process: the version in force schedules.
+                _log.exception("a look at the rollout failed")
 
     async def tick(self) -> None:
         """Compare the measurements of the stage with the guards, and take the next step."""
@@ -277,7 +305,9 @@ class RolloutController:
         if self._is_beginning or not (self._has_term or await self._read_stored_state()):
             return
         candidate, state = self._candidate, self._state.rollout
-        if candidate is not None and state is not None and state.is_running:
+        if candidate is not None and self._starting is not None:
+            await self._start(candidate, self._starting)
+        elif candidate is not None and state is not None and state.is_running:
             now = self._clock.now()
             following = self._obey_request(state, now)
             if following.is_running:
@@ -304,6 +334,12 @@ class RolloutController:
         return msgspec.structs.replace(state, is_paused=is_paused)
 
     # --- steps ------------------------------------------------------------------------------------
+
+    async def _start(self, candidate: Candidate, state: progress.RolloutState) -> None:
+        """Begin the first stage once it is stored."""
+        if await self._store(state) and self._starting is state:
+            self._starting = None
+            self._enter_stage(candidate, state)
 
     async def _take_step(
         self,
@@ -336,7 +372,7 @@ class RolloutController:
         if now_seconds < self._retry_at_seconds:
             return False
         try:
-            await self._stored.write(state)
+            await self.stored.write(state)
         except kube_errors.FencedWriteError:
             return False  # the lease is lost; the next leader goes on
         except kube_errors.KubeError as error:
@@ -361,7 +397,7 @@ class RolloutController:
                 return
         else:
             self._live.change_staged_pods(chosen)
-        self._state.rollout = self._unstored = state
+        self._state.rollout = state
         self.judge.begin_stage(state, candidate.plan, candidate.made)
         _log.info("rollout of %s: %s", state.new_hash, state.describe_stage())
         self._state.record_staged_version(state.new_hash)
@@ -374,14 +410,14 @@ class RolloutController:
         except errors.InputError as error:
             self._refuse(candidate, error)
             return
-        self._candidate = None
+        self._candidate = self._starting = None
         _log.info("promoted %s: it is in force for all pods", candidate.hash)
         version = states.make_version_in_use(candidate.checked, self._clock.now())
         self._state.record_loaded_version(version)
 
     def _refuse(self, candidate: Candidate, error: errors.InputError) -> None:
         """Record that the new version cannot be used at the moment."""
-        self._candidate = None
+        self._candidate = self._starting = None
         self._live.unstage_version()
         refusal = versions.make_version_refusal(candidate.hash, error)
         self._state.record_refusal(refusal, self._clock.now())
@@ -392,12 +428,16 @@ class RolloutController:
         self.judge.end()
         self._live.unstage_version()
         _log.error("rolled back to %s: %s", self._state.current.hash, state.reason)
-        self._report_rollback()
+        self._report_stage_or_rollback()
 
-    def _report_rollback(self) -> None:
-        """Record why the newest version was rolled back, if it was."""
+    def _report_stage_or_rollback(self) -> None:
+        """Record the present stage, or why the newest version was rolled back."""
         state = self._state.rollout
-        if state is None or state.status is not progress.RolloutStatus.ROLLED_BACK:
+        if state is None:
+            return
+        if state.is_running:
+            self._state.record_staged_version(state.new_hash)
+        if state.status is not progress.RolloutStatus.ROLLED_BACK:
             return
         cause = errors.InputError("rollout", state.reason)
         refusal = versions.VersionRefusal(state.new_hash, state.reason, state.reason, cause)

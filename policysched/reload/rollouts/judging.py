@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Sequence
 
 from policysched import clock as clocks
 from policysched.profiles import policies
 from policysched.reload.rollouts import measuring, query_values
-from policysched.rollout import guards, progress, settings
+from policysched.rollout import guard_queries, guards, progress, settings
+
+_log = logging.getLogger(__name__)
 
 _QUERY_SECONDS = 5.0
 """Interval between the queries of guards."""
-_SHADOW_MEASURES = frozenset({"unschedulable", "missingMetrics"})
-"""What guards can measure of a version that binds no pods."""
+_MAX_AGE_SECONDS = 60.0
+"""Age from which the answers to queries are not used."""
 
 
 class StageJudge:
@@ -37,7 +40,7 @@ class StageJudge:
         self._clock = clock
         self._query_values: dict[str, float | str] = {}
         self._asking: asyncio.Task[None] | None = None
-        self._asked_seconds = 0.0
+        self._asked_seconds = self._answered_seconds = 0.0
 
     def begin_stage(
         self, state: progress.RolloutState, plan: settings.RolloutSettings, made: policies.Profiles
@@ -61,17 +64,33 @@ class StageJudge:
     ) -> tuple[guards.GuardVerdict, ...]:
         """Return the verdicts of the guards that can be measured in the stage."""
         is_shadow = plan.stages[state.stage].shadow
-        judged = [each for each in plan.guards if not is_shadow or each.measure in _SHADOW_MEASURES]
+        judged = [
+            each
+            for each in plan.guards
+            if not is_shadow or each.measure in settings.SHADOW_MEASURES
+        ]
         self._ask_queries_if_due(judged, state)
         found = guards.Measured(
             self.measured.new,
             self.measured.old,
-            self.measured.compute_missing_metrics_share(made),
-            self._query_values,
+            self._compute_missing_metrics_share(judged, made),
+            self._get_query_values(),
         )
         min_pods = plan.min_pods_of(state.stage)
         self.verdicts = tuple(guards.judge_guard(each, found, min_pods) for each in judged)
         return self.verdicts
+
+    def _compute_missing_metrics_share(
+        self, judged: Sequence[settings.Guard], made: policies.Profiles
+    ) -> float | None:
+        if all(each.measure != "missingMetrics" for each in judged):
+            return None
+        return self.measured.compute_missing_metrics_share(made)
+
+    def _get_query_values(self) -> dict[str, float | str]:
+        """Return the answers to queries; none if they are too old."""
+        age_seconds = self._clock.monotonic_seconds() - self._answered_seconds
+        return self._query_values if age_seconds < _MAX_AGE_SECONDS else {}
 
     def _ask_queries_if_due(
         self, judged: Sequence[settings.Guard], state: progress.RolloutState
@@ -89,6 +108,13 @@ class StageJudge:
     async def _ask_queries(
         self, asked: Sequence[settings.Guard], state: progress.RolloutState
     ) -> None:
+        reads_old = any(guard_queries.OLD_PODS in each.query for each in asked)
         new = self.measured.list_bound_pods(state.new_hash)
-        old = self.measured.list_bound_pods(state.old_hash)
-        self._query_values = await self._queries.ask_all(asked, new, old)
+        old = self.measured.list_bound_pods(state.old_hash) if reads_old else []
+        try:
+            self._query_values = await self._queries.ask_all(asked, new, old)
+        except Exception as error:  # noqa: BLE001 - logged, see below
+            # A fault of a query must not end the process, and the stage must wait.
+            _log.exception("the queries of guards failed")
+            self._query_values = {each.name: f"{type(error).__name__}: {error}" for each in asked}
+        self._answered_seconds = self._clock.monotonic_seconds()

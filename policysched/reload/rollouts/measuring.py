@@ -17,7 +17,13 @@ from policysched.scheduler import scheduler as schedulers
 if TYPE_CHECKING:
     from policysched.cluster import snapshot
 
-_REJECTIONS = frozenset({shadow.Outcome.NEWLY_UNSCHEDULABLE, shadow.Outcome.STILL_UNSCHEDULABLE})
+_REJECTIONS = frozenset(
+    {
+        shadow.Outcome.NEWLY_UNSCHEDULABLE,
+        shadow.Outcome.STILL_UNSCHEDULABLE,
+        shadow.Outcome.FAILED,
+    }
+)
 
 
 class StageMeasurements:
@@ -79,12 +85,11 @@ class StageMeasurements:
         _, old_hash = self._hashes
         if decision.policy_hash not in self._hashes:
             return
-        result, ended_seconds = decision.result, decision.ended_seconds
-        judged = _make_judged_pod(
-            decision,
-            is_unschedulable=result is not counters.AttemptResult.SCHEDULED,
-            is_bound=result is counters.AttemptResult.SCHEDULED,
-        )
+        ended_seconds = decision.ended_seconds
+        is_bound = decision.result is counters.AttemptResult.SCHEDULED
+        # A preemptor has a node as soon as its victims are gone.
+        is_unschedulable = not is_bound and not decision.nominated_node_name
+        judged = _make_judged_pod(decision, is_unschedulable=is_unschedulable, is_bound=is_bound)
         seconds = (ended_seconds or decision.started_seconds) - decision.started_seconds
         pods = self.old if decision.policy_hash == old_hash else self.new
         pods.record_attempt(decision.uid, judged, seconds, len(decision.victims))

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 
 import msgspec
 
 from policysched.cluster.objects import wire
 from policysched.kube import config_maps
-from policysched.reload import config_map_store, history
+from policysched.reload import config_map_store, history, versions
 from policysched.rollout import progress
 
 KEY = "rollout.json"
@@ -23,19 +24,19 @@ class StoredRollout:
 
     Attributes:
         state: the newest rollout; None if there was none, or if it cannot be decoded.
-        formerly_in_force: hashes of the versions that were in force.
+        former_texts: hashes of the texts, without params, of the versions that were in force.
     """
 
     state: progress.RolloutState | None
-    formerly_in_force: frozenset[str]
+    former_texts: frozenset[str]
 
 
 def decode_stored_rollout(config_map: config_maps.ConfigMap | None) -> StoredRollout:
     """Return the content of the ConfigMap; None for a ConfigMap that does not exist."""
     if config_map is None:
         return StoredRollout(None, frozenset())
-    keys = map(history.VersionKey.parse_version_key, config_map.binary_data)
-    hashes = frozenset(key.hash for key in keys if key is not None)
+    former = history.decode_versions_newest_first(config_map.binary_data)
+    hashes = frozenset(versions.hash_texts(version.sources) for _, version in former)
     try:
         state = _decoder.decode(config_map.binary_data.get(KEY, b""))
     except wire.UNREADABLE:
@@ -44,10 +45,15 @@ def decode_stored_rollout(config_map: config_maps.ConfigMap | None) -> StoredRol
 
 
 class RolloutRecords:
-    """Reads and writes the ConfigMap."""
+    """Reads and writes the ConfigMap.
+
+    Attributes:
+        on_missing: called before the ConfigMap is created again, because somebody deleted it.
+    """
 
     def __init__(self, store: config_map_store.ConfigMapStore, name: str) -> None:
         """Use the ConfigMap `name`, given as `NAMESPACE/NAME`."""
+        self.on_missing: Callable[[], None] = lambda: None
         self._store = store
         self._namespace, _, self._name = name.partition("/")
 
@@ -70,6 +76,7 @@ class RolloutRecords:
         value = {KEY: msgspec.json.encode(state)}
         present = await self._store.read_config_map(self._namespace, self._name)
         if present is None:
+            self.on_missing()
             await self._store.create_config_map(self._namespace, self._name, value, _LABELS)
         else:
             await self._store.change_config_map(present, binary_data=value)

@@ -30,8 +30,7 @@ STATE = progress.advance_rollout(
         stage_started_at=builders.EPOCH + datetime.timedelta(minutes=10),
     ),
     test_rollout_requests.PLAN,
-    VERDICTS,
-    7,
+    progress.Judgement(VERDICTS, 7),
     builders.EPOCH,
 )
 TEXT = """\
@@ -39,7 +38,7 @@ rollout of bbb222: running
   version in force at its start: aaa111
   started: 2026-01-05T12:00:00+00:00
   stage 2 of 2 (10 % of the workloads) since 2026-01-05T12:10:00+00:00
-  pods judged in this stage: 7 of 20
+  pods judged in this stage: 7, needed 20
   guard pending: 0.02 <= 0.05
   guard errors: HTTP 503
 """
@@ -140,8 +139,8 @@ def test_a_rollout_is_held_and_goes_on(
     assert _run(capsys, "status") == TEXT.replace("running", "paused")
     assert _read(capsys, "status")["requested"] == "pause"
     assert "asked the leader to continue the rollout of bbb222" in _run(capsys, "resume")
-    assert scene.request is None
-    assert _run(capsys, "resume") == "no pause of the rollout of bbb222 is requested\n"
+    assert scene.request == "resume bbb222"
+    assert _run(capsys, "resume") == "resume of the rollout of bbb222 is already requested\n"
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import { html } from "../html.js";
 import { formatCount, formatMoment, formatNumber } from "../numbers.js";
 import { makeRolloutCommand } from "../kubectl.js";
 
-const ENDED = { promoted: "promoted", rolledBack: "rolled back" };
+const ENDED = { promoted: "promoted", rolledBack: "rolled back", replaced: "replaced" };
 
 /** @param answer the versions of a running scheduler that has had a rollout */
 export function Rollout({ answer }) {
@@ -19,7 +19,7 @@ export function Rollout({ answer }) {
       stage ${rollout.stage} of ${rollout.stageCount} (${rollout.stageName})${isRunning && html` since ${formatMoment(rollout.stageStartedAt)}${rollout.isPaused && html`, <b>paused</b>`}`}
     </p>
     ${rollout.reason && rollout.reason !== refused?.errors && html`<p>${rollout.reason}</p>`}
-    <p>${formatNumber(rollout.judgedPods)} of ${formatCount(rollout.minPods, "pod")} judged in this stage</p>
+    <p>${formatCount(rollout.judgedPods, "pod")} judged in this stage, needed: ${formatNumber(rollout.minPods)}</p>
     ${rollout.guards.length > 0 && html`<h3>guards</h3><ul>${rollout.guards.map((guard) => html`<li>${guard}</li>`)}</ul>`}
     <p class="quiet">the rollout started at ${formatMoment(rollout.startedAt)}; version ${rollout.oldHash} ${isRunning ? "is" : "was"} in force</p>
     ${isRunning && html`<${Commands} answer=${answer} />`}
