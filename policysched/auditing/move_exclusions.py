@@ -64,7 +64,7 @@ class MoveExclusions:
             return "an HTTP extender decides about the pod, too"
         if self._moved.total() >= limits.max_moves:
             return f"--max-moves {limits.max_moves} is reached"
-        if self._moved[format_workload(info)] >= limits.max_per_workload:
+        if self._moved[workloads.format_workload(info.pod.metadata)] >= limits.max_per_workload:
             return f"--max-per-workload {limits.max_per_workload} is reached"
         return self._find_budget_obstacle(info)
 
@@ -77,7 +77,7 @@ class MoveExclusions:
         self._change(info, -1)
 
     def _change(self, info: pod_shape.PodInfo, change: int) -> None:
-        self._moved[format_workload(info)] += change
+        self._moved[workloads.format_workload(info.pod.metadata)] += change
         for budget in self._list_budgets(info):
             self._disrupted[budget.namespace, budget.name] += change
 
@@ -96,9 +96,3 @@ class MoveExclusions:
         metadata = info.pod.metadata
         known = self._budgets.list_in_namespace(metadata.namespace)
         return [each for each in known if each.selector.matches(metadata.labels)]
-
-
-def format_workload(info: pod_shape.PodInfo) -> str:
-    """Return `NAMESPACE/KIND/NAME` of the workload of a pod, "" for a pod without one."""
-    workload = workloads.find_workload(info.pod.metadata)
-    return "" if workload is None else "/".join((info.pod.metadata.namespace, *workload))

@@ -21,7 +21,7 @@ from policysched.auditing import (
     violations,
 )
 from policysched.cluster import cache as caches
-from policysched.cluster.pods import pending_pods, pod_shape
+from policysched.cluster.pods import pending_pods, pod_shape, workloads
 from policysched.plugins.dynamic_resources import released_claims
 
 _PodRule: TypeAlias = tuple[str, str]
@@ -51,7 +51,7 @@ class PlannedMove:
 
     def list_guarded_moves(self, now: datetime.datetime) -> list[loop_guard.WorkloadMove]:
         """Return what the loop guard must remember of the move."""
-        workload = move_exclusions.format_workload(self.pod)
+        workload = workloads.format_workload(self.pod.pod.metadata)
         at = now.isoformat(timespec="seconds")
         return [loop_guard.WorkloadMove(workload, rule, self.node, at) for rule in self.rules]
 
@@ -144,7 +144,7 @@ class MovePlanner:
 
     def _place(self, move: PlannedMove, target: str) -> str:
         """Place the pod on a node; return why it must not be there, or ""."""
-        workload = move_exclusions.format_workload(move.pod)
+        workload = workloads.format_workload(move.pod.pod.metadata)
         obstacle = self.guard.find_obstacle(workload, move.rules, target, self._now)
         if obstacle:
             return obstacle

@@ -10,8 +10,8 @@ from typing import Protocol
 
 from policysched import clock as clocks
 from policysched import errors
-from policysched.auditing import loop_guard, move_exclusions, move_planning
-from policysched.cluster.pods import pod_shape
+from policysched.auditing import loop_guard, move_planning
+from policysched.cluster.pods import pod_shape, workloads
 
 MAX_LISTING_SECONDS = 600.0
 """The age of the listing after which no pod is evicted: the simulation may be wrong by then."""
@@ -166,7 +166,7 @@ class PodMover:
     ) -> str:
         """Write a move into the loop guard; return an obstacle that another process wrote."""
         guard = self._planner.guard
-        workload = move_exclusions.format_workload(move.pod)
+        workload = workloads.format_workload(move.pod.pod.metadata)
         guard.add(guarded, self._now)
         for attempt in range(1, _GUARD_ATTEMPTS + 1):
             try:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 
 from policysched.cluster.objects import objects
-from policysched.rollout import settings, workloads
+from policysched.cluster.pods import workloads
+from policysched.rollout import settings
 
 _WORKLOADS_KEPT = 10_000
 
@@ -32,11 +34,21 @@ class PodChoice:
         return stage.percent is None or self._find_percent(pod) < stage.percent
 
     def _find_percent(self, pod: objects.Pod) -> float:
-        workload = workloads.find_workload(pod)
+        workload = workloads.format_workload(pod.metadata)
         percent = self._percents.get(workload)
         if percent is None:
-            percent = workloads.compute_workload_percent(workload, self._salt)
+            percent = compute_workload_percent(workload, self._salt)
             if len(self._percents) >= _WORKLOADS_KEPT:
                 self._percents.clear()
             self._percents[workload] = percent
         return percent
+
+
+def compute_workload_percent(workload: str, salt: str) -> float:
+    """Return the place of a workload among all, from 0 to below 100.
+
+    It depends on nothing but its arguments, so every process chooses the same pods. With another
+    `salt`, other workloads come first.
+    """
+    digest = hashlib.blake2b(f"{salt}\n{workload}".encode(), digest_size=8).digest()
+    return int.from_bytes(digest) * 100 / 2**64

@@ -131,3 +131,13 @@ def test_a_pod_stays_with_the_new_version(
         assert chosen <= now
         assert count > shadows or not now
         chosen = now
+
+
+def test_places_depend_on_nothing_but_the_arguments() -> None:
+    """Another leader, and another process, choose the same pods; these are the places for ever."""
+    assert pod_choice.compute_workload_percent("shop/Deployment/web", "abc") == pytest.approx(
+        94.0378332
+    )
+    assert pod_choice.compute_workload_percent("shop/Deployment/web", "abe") == pytest.approx(
+        85.7368311
+    )

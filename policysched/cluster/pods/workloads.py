@@ -1,4 +1,4 @@
-"""Find the workload of a pod: the object whose template makes it."""
+"""Find the workload of a pod: the object that creates the pod from its template."""
 
 from __future__ import annotations
 
@@ -26,3 +26,12 @@ def find_workload(metadata: objects.ObjectMeta) -> PodWorkload | None:
     if owner.kind == "ReplicaSet" and suffix != "-" and owner.name.endswith(suffix):
         return PodWorkload("Deployment", owner.name.removesuffix(suffix))
     return PodWorkload(owner.kind, owner.name)
+
+
+def format_workload(metadata: objects.ObjectMeta) -> str:
+    """Return `NAMESPACE/KIND/NAME` of the workload of a pod.
+
+    A pod without a controller is a workload of its own, of the kind `Pod`.
+    """
+    kind, name = find_workload(metadata) or PodWorkload("Pod", metadata.name)
+    return f"{metadata.namespace}/{kind}/{name}"

@@ -1,11 +1,11 @@
-"""The workload that owns a pod, and its place among all workloads."""
+"""The workload of a pod."""
 
 from __future__ import annotations
 
 import pytest
 
 from policysched.cluster.objects import objects
-from policysched.rollout import workloads
+from policysched.cluster.pods import workloads
 from tests import builders
 
 _DEPLOYED = builders.make_pod("web-5d8f-abcde", namespace="shop").labels(
@@ -45,7 +45,7 @@ _DEPLOYED = builders.make_pod("web-5d8f-abcde", namespace="shop").labels(
 )
 def test_the_controller_is_the_workload(pod: builders.PodBuilder, workload: str) -> None:
     """Of a Deployment it is not the ReplicaSet, which every change of the template replaces."""
-    assert workloads.find_workload(pod.build()) == workload
+    assert workloads.format_workload(pod.build().metadata) == workload
 
 
 def test_owners_that_do_not_control_are_no_workload() -> None:
@@ -55,14 +55,4 @@ def test_owners_that_do_not_control_are_no_workload() -> None:
         objects.OwnerReference(kind="Job", name="nightly", uid="2", controller=True),
     )
     pod = builders.make_pod("p", namespace="a").meta(owner_references=owners).build()
-    assert workloads.find_workload(pod) == "a/Job/nightly"
-
-
-def test_places_depend_on_nothing_but_the_arguments() -> None:
-    """Another leader, and another process, choose the same pods; these are the places for ever."""
-    assert workloads.compute_workload_percent("shop/Deployment/web", "abc") == pytest.approx(
-        94.0378332
-    )
-    assert workloads.compute_workload_percent("shop/Deployment/web", "abe") == pytest.approx(
-        85.7368311
-    )
+    assert workloads.format_workload(pod.metadata) == "a/Job/nightly"
