@@ -10,7 +10,8 @@ import re
 from collections.abc import Iterable
 from typing import TypeAlias
 
-from policysched.rollout import tally
+PodKey: TypeAlias = tuple[str, str]
+"""Namespace and name of a pod."""
 
 NEW_PODS, OLD_PODS = "$new_pods", "$old_pods"
 MOST_PODS = 100
@@ -18,17 +19,13 @@ MOST_PODS = 100
 _VARIABLE = re.compile(r"\$(new_pods|old_pods)\b")
 _NEW_MARK, _OLD_MARK = "__policysched_new_pods__", "__policysched_old_pods__"
 """Labels that take the place of the variables while a query is checked."""
-_PodKey: TypeAlias = tuple[str, str]
-"""Namespace and name of a pod."""
 
 
-def fill_query(
-    query: str, new: Iterable[tally.JudgedPod], old: Iterable[tally.JudgedPod]
-) -> str | None:
+def fill_query(query: str, new: Iterable[PodKey], old: Iterable[PodKey]) -> str | None:
     """Return the query for these pods, or None if a version that it reads has none."""
-    new_pods = {(pod.namespace, pod.name) for pod in new}
+    new_pods = set(new)
     # The new version decided last about a pod of both: it decides about ever more pods.
-    old_pods = {(pod.namespace, pod.name) for pod in old} - new_pods
+    old_pods = set(old) - new_pods
     matchers = {
         "new_pods": _make_matchers(_leave_out_shared_names(new_pods, old_pods)),
         "old_pods": _make_matchers(_leave_out_shared_names(old_pods, new_pods)),
@@ -38,7 +35,7 @@ def fill_query(
     return _VARIABLE.sub(lambda found: matchers[found[1]], query)
 
 
-def _leave_out_shared_names(pods: set[_PodKey], others: set[_PodKey]) -> set[_PodKey]:
+def _leave_out_shared_names(pods: set[PodKey], others: set[PodKey]) -> set[PodKey]:
     """Return the pods without those whose name a pod of the other version has in their namespaces.
 
     A selector matches namespaces and names separately. With replicas of StatefulSets in several
@@ -49,7 +46,7 @@ def _leave_out_shared_names(pods: set[_PodKey], others: set[_PodKey]) -> set[_Po
     return {pod for pod in pods if pod[1] not in names}
 
 
-def _make_matchers(pods: set[_PodKey]) -> str:
+def _make_matchers(pods: set[PodKey]) -> str:
     """Return matchers for the namespaces and names of pods; "" without pods."""
     if not pods:
         return ""

@@ -1,4 +1,4 @@
-"""Count what became of the pods that one version decided about in a stage."""
+"""Count the results of the attempts of one version in a stage."""
 
 from __future__ import annotations
 
@@ -14,14 +14,13 @@ _DURATIONS_KEPT = 10_000
 class JudgedPod:
     """A pod that a version decided about.
 
+    A preemptor that waits for its victims is neither unschedulable nor bound.
+
     Attributes:
-        namespace, name: of the pod.
         is_unschedulable: whether the last attempt found no node, or failed.
         is_bound: whether the last attempt bound the pod.
     """
 
-    namespace: str
-    name: str
     is_unschedulable: bool
     is_bound: bool
 
@@ -31,7 +30,7 @@ class VersionTally:
 
     Attributes:
         pods: judged pods by uid, the latest 10,000.
-        judged: number of judged pods.
+        judged: number of judged pods, not limited.
         evictions: number of victims of preemption.
     """
 
@@ -71,8 +70,3 @@ class VersionTally:
             return None
         ordered = sorted(self._seconds)
         return ordered[math.ceil(len(ordered) * 0.99) - 1]
-
-    def list_bound_pods(self, limit: int) -> list[JudgedPod]:
-        """Return the latest bound pods, at most `limit`."""
-        bound = [pod for pod in reversed(self.pods.values()) if pod.is_bound]
-        return bound[:limit]

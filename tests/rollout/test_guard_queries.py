@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from policysched.promql import query_tree
-from policysched.rollout import guard_queries, tally
+from policysched.rollout import guard_queries
 from tests import examples
 
 
-def _pod(name: str, namespace: str = "shop") -> tally.JudgedPod:
-    return tally.JudgedPod(namespace, name, is_unschedulable=False, is_bound=True)
+def _pod(name: str, namespace: str = "shop") -> guard_queries.PodKey:
+    return namespace, name
 
 
 def test_variables_become_matchers() -> None:
@@ -56,7 +56,7 @@ def test_names_cannot_end_the_text_of_a_matcher() -> None:
     ],
 )
 def test_a_version_without_pods_has_no_query(
-    query: str, new: list[tally.JudgedPod], old: list[tally.JudgedPod], is_filled: bool
+    query: str, new: list[guard_queries.PodKey], old: list[guard_queries.PodKey], is_filled: bool
 ) -> None:
     """A matcher of no pods would be no matcher, and would read all pods."""
     assert (guard_queries.fill_query(query, new, old) is not None) is is_filled
@@ -79,11 +79,11 @@ _PODS = st.lists(
 
 @hypothesis.settings(max_examples=examples.scale(200), deadline=None)
 @given(new=_PODS, old=_PODS)
-def test_no_matchers_meet(new: list[tally.JudgedPod], old: list[tally.JudgedPod]) -> None:
+def test_no_matchers_meet(new: list[guard_queries.PodKey], old: list[guard_queries.PodKey]) -> None:
     """Whatever the names are: a pod is read for one version at most, the one that it has."""
-    first = {(pod.namespace, pod.name) for pod in new}
+    first = set(new)
     for query, others in (
-        ("up{$new_pods}", {(pod.namespace, pod.name) for pod in old} - first),
+        ("up{$new_pods}", set(old) - first),
         ("up{$old_pods}", first),
     ):
         filled = guard_queries.fill_query(query, new, old)

@@ -22,7 +22,7 @@ def _tally(
     counted = tally.VersionTally()
     for number in range(bound + unschedulable):
         is_bound = number < bound
-        pod = tally.JudgedPod("shop", f"p{number}", not is_bound, is_bound)
+        pod = tally.JudgedPod(not is_bound, is_bound)
         counted.record_attempt(f"uid-{number}", pod, seconds, victims if number == 0 else 0)
     return counted
 

@@ -1,4 +1,4 @@
-"""What became of the pods of one version in a stage."""
+"""The results of the attempts of one version in a stage."""
 
 from __future__ import annotations
 
@@ -6,14 +6,13 @@ import pytest
 
 from policysched.rollout import tally
 
-
-def _pod(name: str, *, is_bound: bool = True) -> tally.JudgedPod:
-    return tally.JudgedPod("shop", name, is_unschedulable=not is_bound, is_bound=is_bound)
+BOUND = tally.JudgedPod(is_unschedulable=False, is_bound=True)
+UNSCHEDULABLE = tally.JudgedPod(is_unschedulable=True, is_bound=False)
 
 
 def _record(counted: tally.VersionTally, *names: str, is_bound: bool = True) -> None:
     for name in names:
-        counted.record_attempt(f"uid-{name}", _pod(name, is_bound=is_bound), 0.01, 0)
+        counted.record_attempt(f"uid-{name}", BOUND if is_bound else UNSCHEDULABLE, 0.01, 0)
 
 
 def test_nothing_is_known_without_pods() -> None:
@@ -23,7 +22,6 @@ def test_nothing_is_known_without_pods() -> None:
     assert counted.unschedulable_share is None
     assert counted.evictions_per_pod is None
     assert counted.p99_seconds is None
-    assert counted.list_bound_pods(100) == []
 
 
 def test_the_last_attempt_of_a_pod_counts() -> None:
@@ -40,8 +38,8 @@ def test_the_last_attempt_of_a_pod_counts() -> None:
 def test_victims_of_all_attempts_count() -> None:
     """Two attempts of one pod that evict three pods are three evictions per pod."""
     counted = tally.VersionTally()
-    counted.record_attempt("uid-a", _pod("a", is_bound=False), 0.01, 2)
-    counted.record_attempt("uid-a", _pod("a"), 0.01, 1)
+    counted.record_attempt("uid-a", UNSCHEDULABLE, 0.01, 2)
+    counted.record_attempt("uid-a", BOUND, 0.01, 1)
     assert counted.evictions_per_pod == 3.0
     _record(counted, "b")
     assert counted.evictions_per_pod == 1.5
@@ -54,18 +52,8 @@ def test_the_99th_percentile_is_a_rank(attempts: int, slowest: int) -> None:
     """99 % of the attempts take no longer, as few attempts as possible take longer."""
     counted = tally.VersionTally()
     for number in range(attempts, 0, -1):
-        counted.record_attempt("uid-a", _pod("a"), float(number), 0)
+        counted.record_attempt("uid-a", BOUND, float(number), 0)
     assert counted.p99_seconds == slowest
-
-
-def test_the_newest_bound_pods_come_first() -> None:
-    """Waiting pods are not listed, and an attempt makes a pod new."""
-    counted = tally.VersionTally()
-    _record(counted, "a", "b", "c")
-    _record(counted, "d", is_bound=False)
-    _record(counted, "a")
-    assert [pod.name for pod in counted.list_bound_pods(100)] == ["a", "c", "b"]
-    assert [pod.name for pod in counted.list_bound_pods(2)] == ["a", "c"]
 
 
 def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -89,7 +89,7 @@ class StageMeasurements:
         is_bound = decision.result is counters.AttemptResult.SCHEDULED
         # A preemptor has a node as soon as its victims are gone.
         is_unschedulable = not is_bound and not decision.nominated_node_name
-        judged = _make_judged_pod(decision, is_unschedulable=is_unschedulable, is_bound=is_bound)
+        judged = tally.JudgedPod(is_unschedulable, is_bound)
         seconds = (ended_seconds or decision.started_seconds) - decision.started_seconds
         pods = self.old if decision.policy_hash == old_hash else self.new
         pods.record_attempt(decision.uid, judged, seconds, len(decision.victims))
@@ -100,10 +100,10 @@ class StageMeasurements:
         """Count what the new version would have decided in a shadow stage."""
         if self._is_counting:
             rejected = verdict.outcome in _REJECTIONS
-            judged = _make_judged_pod(decision, is_unschedulable=rejected, is_bound=False)
+            judged = tally.JudgedPod(is_unschedulable=rejected, is_bound=False)
             self.new.record_attempt(decision.uid, judged, 0.0, 0)
 
-    def list_bound_pods(self, version_hash: str) -> list[tally.JudgedPod]:
+    def list_bound_pods(self, version_hash: str) -> list[guard_queries.PodKey]:
         """Return the newest bound pods of a version, at most `guard_queries.MOST_PODS`."""
         bound = (
             info.pod.metadata
@@ -114,10 +114,7 @@ class StageMeasurements:
         newest = heapq.nlargest(
             guard_queries.MOST_PODS, bound, key=lambda meta: meta.creation_timestamp or ""
         )
-        return [
-            tally.JudgedPod(meta.namespace, meta.name, is_unschedulable=False, is_bound=True)
-            for meta in newest
-        ]
+        return [(meta.namespace, meta.name) for meta in newest]
 
     def compute_missing_metrics_share(self, new: policies.Profiles) -> float | None:
         """Return the share of the samples of a version that are missing or too old.
@@ -136,13 +133,6 @@ class StageMeasurements:
 
 def _view_alive_nodes(snap: snapshot.Snapshot) -> snapshot.NodeView:
     return snap.view_rows(snap.is_alive.nonzero()[0])
-
-
-def _make_judged_pod(
-    decision: decisions.SchedulingDecision, *, is_unschedulable: bool, is_bound: bool
-) -> tally.JudgedPod:
-    namespace, _, name = decision.pod.partition("/")
-    return tally.JudgedPod(namespace, name, is_unschedulable=is_unschedulable, is_bound=is_bound)
 
 
 def _make_candidates(version_hash: str, made: policies.Profiles) -> shadow_decisions.Candidates:

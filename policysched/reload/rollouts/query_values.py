@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from policysched import process
-from policysched.rollout import guard_queries, settings, tally
+from policysched.rollout import guard_queries, settings
 
 if TYPE_CHECKING:
     from policysched.promapi import connection
     from policysched.promapi import settings as prometheus_settings
-
-ListPods = Callable[[str], Sequence[tally.JudgedPod]]
-"""Returns the newest bound pods of a version, by its hash."""
 
 
 class GuardQueryClient:
@@ -28,10 +25,13 @@ class GuardQueryClient:
     async def ask_all(
         self,
         guards: Iterable[settings.Guard],
-        new: Sequence[tally.JudgedPod],
-        old: Sequence[tally.JudgedPod],
+        new: Sequence[guard_queries.PodKey],
+        old: Sequence[guard_queries.PodKey],
     ) -> dict[str, float | str]:
-        """Return for each guard with a query its value, or the reason why there is none."""
+        """Return for each guard with a query its value, or the reason why there is none.
+
+        `new` and `old` are the newest bound pods of the two versions.
+        """
         asked = [each for each in guards if each.query]
         values = await asyncio.gather(*(self._ask(each, new, old) for each in asked))
         return {each.name: value for each, value in zip(asked, values, strict=True)}
@@ -39,8 +39,8 @@ class GuardQueryClient:
     async def _ask(
         self,
         guard: settings.Guard,
-        new: Sequence[tally.JudgedPod],
-        old: Sequence[tally.JudgedPod],
+        new: Sequence[guard_queries.PodKey],
+        old: Sequence[guard_queries.PodKey],
     ) -> float | str:
         from policysched.promapi import failures  # noqa: PLC0415 - few processes have such guards
 
