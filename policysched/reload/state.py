@@ -38,9 +38,10 @@ class ReloadEvent:
     """The outcome of an offer, for listeners.
 
     Attributes:
-        outcome: whether the version was loaded, kept, frozen or refused.
+        outcome: what happened to the version.
         hash: the hash of the offered version, or "" if there were no texts.
-        errors: the errors of a refused version, as `check` prints them; "" otherwise.
+        errors: the errors of a refused version, as `check` prints them, or the reason of a
+            rollback; "" otherwise.
         summary: the first of `errors`, on one line.
     """
 
@@ -83,8 +84,9 @@ class PolicyState:
     Attributes:
         origin: the source of the policies, such as `configmap NAMESPACE/NAME`.
         current: the version in use.
-        refused: the refusal of the newest version, or None if it was not refused.
-        refused_at: time of the refusal.
+        refused: why the newest version is not used: it was refused or rolled back; None if it
+            was neither.
+        refused_at: time of the refusal or of the rollback.
         is_frozen: whether other versions are held back.
         rollout: the newest rollout of this process, or None; its end does not remove it.
         reloads: number of loaded and of refused versions since the start.
@@ -137,7 +139,6 @@ class PolicyState:
     ) -> None:
         """Record that a version was rolled back."""
         self.refused, self.refused_at = refusal, now
-        self.reloads[OfferOutcome.ROLLED_BACK] += 1
         self._notify_listeners(
             ReloadEvent(OfferOutcome.ROLLED_BACK, refusal.hash, refusal.details, refusal.summary)
         )

@@ -27,6 +27,10 @@ class RolloutStatus(enum.Enum):
     ROLLED_BACK = "rolledBack"
     REPLACED = "replaced"
 
+    def describe(self) -> str:
+        """Return the status in words."""
+        return "rolled back" if self is RolloutStatus.ROLLED_BACK else self.value
+
 
 class RolloutState(msgspec.Struct, frozen=True, rename="camel"):
     """A rollout as it is stored in the cluster; replaced at each step, never changed.

@@ -94,12 +94,8 @@ def _format_rollout_lines(
     found: requests.RecordedRollout, state: progress.RolloutState
 ) -> list[str]:
     """Return the lines about a rollout."""
-    if state.is_running:
-        status = "paused" if state.is_paused else "running"
-        since = f"since {_format_time(state.stage_started_at)}"
-    else:
-        status = _ENDED[state.status.value]
-        since = f"until {_format_time(state.stage_started_at)}"
+    status = "paused" if state.is_paused else state.status.describe()
+    since = f"{'since' if state.is_running else 'until'} {_format_time(state.stage_started_at)}"
     style = styles.BAD if state.status.value == "rolledBack" else styles.GOOD
     lines = [
         f"rollout of {state.new_hash}: {styles.mark_text_style(status, style)}",
@@ -118,9 +114,6 @@ def _format_rollout_lines(
     if found.is_frozen and state.is_running:
         lines.append("  held by the annotation policysched.io/freeze")
     return lines
-
-
-_ENDED = {"promoted": "promoted", "rolledBack": "rolled back"}
 
 
 def _format_time(time: datetime.datetime) -> str:

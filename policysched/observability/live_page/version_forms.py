@@ -62,7 +62,7 @@ class RolloutDocument(msgspec.Struct, frozen=True, rename="camel", kw_only=True)
     """A rollout, running or ended; the fields are those of schemas/rollout.schema.json.
 
     Attributes:
-        status: running, promoted or rolledBack.
+        status: running, promoted, rolledBack or replaced.
         stage: number of the present or last stage, from 1.
         stage_name: the pods of the stage.
         stage_started_at: beginning of the stage, or end of the rollout, ISO 8601.

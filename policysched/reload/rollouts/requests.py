@@ -7,7 +7,7 @@ Only the leader acts on it, and only while the rollout of this version runs.
 from __future__ import annotations
 
 import dataclasses
-from typing import Literal
+from typing import Literal, get_args
 
 from policysched import errors
 from policysched.kube import config_maps
@@ -19,7 +19,7 @@ from policysched.rollout import progress
 
 Verb = Literal["pause", "resume", "promote", "abort"]
 
-_VERBS = frozenset({"pause", "resume", "promote", "abort"})
+_VERBS = frozenset(get_args(Verb))
 _ATTEMPTS = 5
 """Maximum number of attempts; schedulers occasionally write their status to the same object."""
 
@@ -124,7 +124,7 @@ class RolloutRequests:
         if found.running is not None:
             return found.running
         last = found.state
-        ended = f"; the rollout of {last.new_hash} was {_ENDS[last.status]}" if last else ""
+        ended = f"; the rollout of {last.new_hash} was {last.status.describe()}" if last else ""
         raise errors.InputError(f"configmap {self._policies}", f"no rollout is running{ended}")
 
     async def _write_request(self, verb: Verb, found: RecordedRollout) -> RequestResult:
@@ -136,10 +136,3 @@ class RolloutRequests:
             annotations = {statuses.ROLLOUT_REQUEST: wished}
             await self._store.change_config_map(found.policies, annotations=annotations)
         return RequestResult(state, is_written=present != wished, is_frozen=found.is_frozen)
-
-
-_ENDS = {
-    progress.RolloutStatus.PROMOTED: "promoted",
-    progress.RolloutStatus.ROLLED_BACK: "rolled back",
-    progress.RolloutStatus.REPLACED: "replaced",
-}

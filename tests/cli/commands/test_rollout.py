@@ -113,6 +113,28 @@ def test_a_rollout_that_was_rolled_back(
     assert (report["status"], report["reason"]) == ("rolledBack", "stage 2 of 2: slow: 0.3 > 0.2")
 
 
+@pytest.mark.parametrize(
+    "status, text",
+    [
+        (progress.RolloutStatus.PROMOTED, "promoted"),
+        (progress.RolloutStatus.ROLLED_BACK, "rolled back"),
+        (progress.RolloutStatus.REPLACED, "replaced"),
+    ],
+)
+def test_each_end_has_a_name(
+    status: progress.RolloutStatus,
+    text: str,
+    scene: test_rollout_requests.Scene,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """`status` shows the end; a request of a pause names it."""
+    scene.keep(progress.end_rollout(STATE, status, "its reason", builders.EPOCH))
+    assert _run(capsys, "status").startswith(f"rollout of bbb222: {text}\n")
+    assert _read(capsys, "status")["status"] == status.value
+    assert main.main(["rollout", "pause", *POLICIES]) == 2
+    assert f"the rollout of bbb222 was {text}" in capsys.readouterr().err
+
+
 def test_no_rollout_is_no_error(
     scene: test_rollout_requests.Scene, capsys: pytest.CaptureFixture[str]
 ) -> None:
