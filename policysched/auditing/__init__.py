@@ -1,6 +1,11 @@
 """Find running pods that the policies in force would not place where they are, and move them.
 
-judging    which rules of a profile reject a pod on its own node
-violations what was found
-auditing   all pods of a cluster
+judging          which rules of a profile reject a pod on its own node
+cluster_audit    all pods of a cluster; violations is the result, report its JSON
+violation_ages   how long metric rules have rejected pods, from past samples
+live_audit       periodic audits in a running scheduler, as metrics
+move_planning    which violators could be moved, in a simulation, and where to
+move_exclusions  pods that are never moved, and the limits of a run
+loop_guard       the memory of moves
+moving           the evictions; api_moves connects them with a cluster
 """

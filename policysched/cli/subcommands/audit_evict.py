@@ -5,24 +5,23 @@ from __future__ import annotations
 import argparse
 import datetime
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from policysched import booleans, errors
+from policysched import clock as clocks
 from policysched.cli.options import durations, label_selectors
 from policysched.cli.render import progress
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from policysched.auditing import loop_guard, moving, violations
-    from policysched.kube import config_maps
+    from policysched.auditing import moving, violations
     from policysched.kube.http import client
     from policysched.offline import sessions
 
 _RATE = re.compile(r"(\d{1,6})/([smh])")
 _UNIT_SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0}
 _NAME = re.compile(r"[^/]+/[^/]+")
-_GUARD_KEY = "moves"
 _DEFAULT_GUARD = "kube-system/policysched-audit"
 _DEPENDENT = {
     "is_dry_run": "dry-run",
@@ -138,16 +137,16 @@ async def _connect_and_move(
     found: Sequence[violations.Violation],
     args: argparse.Namespace,
 ) -> list[moving.MoveRecord]:
+    """Connect to the API server of the kubeconfig, and move the violators."""
     import random  # noqa: PLC0415 - most runs move nothing
 
-    from policysched import clock as clocks  # noqa: PLC0415 - as above
     from policysched.kube.auth import kubeconfig  # noqa: PLC0415 - as above
     from policysched.kube.http import client  # noqa: PLC0415 - as above
 
     clock = clocks.SystemClock()
     connection = await kubeconfig.load_api_client_config(args.kubeconfig, args.context, clock)
     async with client.ApiClient(connection, rng=random.Random()) as api:
-        return await _move(decider, found, args, api)
+        return await _move(decider, found, args, api, clock)
 
 
 async def _move(
@@ -155,12 +154,13 @@ async def _move(
     found: Sequence[violations.Violation],
     args: argparse.Namespace,
     api: client.ApiClient,
+    clock: clocks.Clock,
 ) -> list[moving.MoveRecord]:
     """Plan and carry out the moves."""
     import asyncio  # noqa: PLC0415 - most runs move nothing
 
-    from policysched import clock as clocks  # noqa: PLC0415 - as above
     from policysched.auditing import (  # noqa: PLC0415 - as above
+        api_moves,
         loop_guard,
         move_exclusions,
         move_planning,
@@ -178,7 +178,7 @@ async def _move(
     )
     is_dry_run = args.is_dry_run is not False
     guard = args.guard or _DEFAULT_GUARD
-    store = _ConfigMapGuardStore(
+    store = api_moves.ConfigMapGuardStore(
         config_maps.ConfigMapClient(api), guard, is_required=not is_dry_run
     )
     within = datetime.timedelta(seconds=args.not_again_within or 86_400.0)
@@ -190,75 +190,9 @@ async def _move(
         loop_guard.LoopGuard(await store.read(), within),
         args.now,
     )
-    evictor = _ApiEvictor(api)
-    pause_seconds = args.rate or 10.0
-    mover = moving.PodMover(
-        planner, store, evictor, pause_seconds, clocks.SystemClock(), asyncio.sleep
-    )
+    evictor = api_moves.ApiViolatorEvictor(api)
+    mover = moving.PodMover(planner, store, evictor, args.rate or 10.0, clock, asyncio.sleep)
     return await mover.move(planner.plan_moves(found), is_dry_run=is_dry_run)
-
-
-class _ConfigMapGuardStore:
-    """Keeps the memory of the loop guard in a ConfigMap, which is part of the installation."""
-
-    def __init__(
-        self, opened: config_maps.ConfigMapClient, name: str, *, is_required: bool
-    ) -> None:
-        self._is_required = is_required
-        self._config_maps = opened
-        self._name = name
-        self._read: config_maps.ConfigMap | None = None
-
-    async def read(self) -> list[loop_guard.WorkloadMove]:
-        """Return the moves; see `moving.GuardStore`."""
-        from policysched.auditing import loop_guard  # noqa: PLC0415 - most runs move nothing
-
-        namespace, _, name = self._name.partition("/")
-        where = f"configmap {self._name}"
-        self._read = await self._config_maps.read_config_map(namespace, name)
-        if self._read is None and not self._is_required:
-            return []
-        if self._read is None:
-            raise errors.InputError(
-                where,
-                "does not exist, so the loop guard has no memory",
-                help="create it, or install deploy/components/audit-evict",
-            )
-        return loop_guard.decode_moves(self._read.data.get(_GUARD_KEY, ""), where)
-
-    async def write(self, guard: loop_guard.LoopGuard) -> None:
-        """Write the moves; see `moving.GuardStore`."""
-        from policysched.auditing import loop_guard, moving  # noqa: PLC0415 - most runs move nothing
-        from policysched.kube import errors as kube_errors  # noqa: PLC0415 - as above
-
-        assert self._read is not None  # noqa: S101 - it is read before the first move
-        text = loop_guard.encode_moves(guard.moves)
-        try:
-            await self._config_maps.change_config_map(self._read, data={_GUARD_KEY: text})
-        except kube_errors.ConflictError as error:
-            raise moving.GuardConflictError(f"configmap {self._name} has changed") from error
-        await self.read()
-
-
-class _ApiEvictor:
-    """Evicts pods through the API server."""
-
-    def __init__(self, api: client.ApiClient) -> None:
-        from policysched.kube.writing import api_eviction  # noqa: PLC0415 - most runs move nothing
-
-        self._client = api_eviction.EvictionClient(api)
-
-    async def evict(self, pod: Any) -> None:  # noqa: ANN401 - a PodInfo, which imports NumPy
-        """Evict a pod; see `moving.PodEvictor`."""
-        from policysched.auditing import moving  # noqa: PLC0415 - most runs move nothing
-        from policysched.kube import errors as kube_errors  # noqa: PLC0415 - as above
-
-        try:
-            await self._client.create_eviction(pod.pod.metadata)
-        except (kube_errors.TooManyRequestsError, kube_errors.ConflictError) as error:
-            raise moving.EvictionRefusedError(error.message) from error
-        except kube_errors.NotFoundError:
-            return  # it is gone, as wanted
 
 
 def _parse_boolean(text: str) -> bool:

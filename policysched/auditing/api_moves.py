@@ -1,0 +1,86 @@
+"""Carry out moves in a cluster: the memory of the loop guard in a ConfigMap, and evictions."""
+
+from __future__ import annotations
+
+from policysched import errors
+from policysched.auditing import loop_guard, moving
+from policysched.cluster.pods import pod_shape
+from policysched.kube import config_maps
+from policysched.kube import errors as kube_errors
+from policysched.kube.http import client
+from policysched.kube.writing import api_eviction
+
+_GUARD_KEY = "moves"
+
+
+class ConfigMapGuardStore:
+    """Keeps the memory of the loop guard in a ConfigMap, which is part of the installation.
+
+    It implements `moving.GuardStore`.
+    """
+
+    def __init__(self, api: config_maps.ConfigMapClient, name: str, *, is_required: bool) -> None:
+        """Use the ConfigMap `name`, given as `NAMESPACE/NAME`.
+
+        Unless it `is_required`, a missing ConfigMap is a memory without moves.
+        """
+        self._config_maps = api
+        self._name = name
+        self._is_required = is_required
+        self._read: config_maps.ConfigMap | None = None
+
+    async def read(self) -> list[loop_guard.WorkloadMove]:
+        """Return the moves.
+
+        Raises:
+            InputError: the ConfigMap is invalid, or is missing although it is required.
+            KubeError: it cannot be read.
+        """
+        namespace, _, name = self._name.partition("/")
+        where = f"configmap {self._name}"
+        self._read = await self._config_maps.read_config_map(namespace, name)
+        if self._read is None and not self._is_required:
+            return []
+        if self._read is None:
+            raise errors.InputError(
+                where,
+                "does not exist, so the loop guard has no memory",
+                help="create it, or install deploy/components/audit-evict",
+            )
+        return loop_guard.decode_moves(self._read.data.get(_GUARD_KEY, ""), where)
+
+    async def write(self, guard: loop_guard.LoopGuard) -> None:
+        """Write the moves, unless the ConfigMap has changed since it was read.
+
+        Raises:
+            GuardConflictError: it has changed.
+            KubeError: it was not written, or the outcome is unknown.
+        """
+        assert self._read is not None  # noqa: S101 - it is read before the first move
+        text = loop_guard.encode_moves(guard.moves)
+        try:
+            await self._config_maps.change_config_map(self._read, data={_GUARD_KEY: text})
+        except kube_errors.ConflictError as error:
+            raise moving.GuardConflictError(f"configmap {self._name} has changed") from error
+        await self.read()
+
+
+class ApiViolatorEvictor:
+    """Evicts pods through the Eviction API; it implements `moving.PodEvictor`."""
+
+    def __init__(self, api: client.ApiClient) -> None:
+        self._client = api_eviction.EvictionClient(api)
+
+    async def evict(self, pod: pod_shape.PodInfo) -> None:
+        """Evict a pod; a pod that no longer exists needs no eviction.
+
+        Raises:
+            EvictionRefusedError: the API server refused.
+            KubeError: the eviction failed, or its outcome is unknown.
+        """
+        try:
+            await self._client.create_eviction(pod.pod.metadata)
+        except (kube_errors.TooManyRequestsError, kube_errors.ConflictError) as error:
+            raise moving.EvictionRefusedError(error.message) from error
+        except kube_errors.NotFoundError:
+            return
