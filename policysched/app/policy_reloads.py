@@ -6,7 +6,7 @@ import dataclasses
 import datetime
 import random
 from collections.abc import Callable, Coroutine
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from policysched.app import context, writers
 from policysched.config import config
@@ -27,9 +27,6 @@ from policysched.reload import (
     versions,
 )
 from policysched.scheduler import scheduler as schedulers
-
-if TYPE_CHECKING:  # only policies of a ConfigMap have rollouts
-    from policysched.reload.rollouts import controller
 
 
 def make_initial_policy_state(
@@ -80,7 +77,7 @@ def add_policy_reloads(
         return
     if isinstance(source, config_map_source.ConfigMapSource):
         joined.config_map = lambda: source.last
-    make = make_profiles_factory(joined.writers, joined.scheduler, joined.rng, recipe)
+    make = make_writing_profiles_factory(joined.writers, joined.scheduler, joined.rng, recipe)
     reloads = reloader.Reloader(
         recipe, in_use, joined.profiles, make, joined.clock, known=_get_known_offer(start)
     )
@@ -97,18 +94,20 @@ def add_policy_reloads(
     if not is_config_map or joined.options.dry_run:
         follow_policies(around, start, source, reloads)
         return
-    rollouts = _add_rollouts(joined, reloads, start.staged_hash)
+    from policysched.app import rollouts  # noqa: PLC0415 - only policies of a ConfigMap have them
+
+    added = rollouts.add_rollouts(joined, reloads, start.staged_hash)
 
     def take(offer: versions.OfferedVersion) -> None:
-        rollouts.notice_offer(offer)
+        added.notice_offer(offer)
         reloads.submit_offer(offer)
 
     keeper = follow_policies(around, start, source, reloads, take)
     if keeper is not None:
-        rollouts.stored.on_missing = lambda: keeper.add_version(in_use.current, in_use.origin)
+        added.stored.on_missing = lambda: keeper.add_version(in_use.current, in_use.origin)
 
 
-def make_profiles_factory(
+def make_writing_profiles_factory(
     written: writers.ApiWriters,
     scheduler: schedulers.Scheduler,
     rng: random.Random,
@@ -129,23 +128,13 @@ def make_profiles_factory(
 
 
 def _get_known_offer(start: initial_version.InitialVersion) -> versions.OfferedVersion:
-    """Return the offer that needs no action any more: a staged version has to be offered again."""
+    """Return the offer that needs no more action.
+
+    A version that has to pass stages needs some, so the version in force takes its place.
+    """
     if start.staged_hash:
         return versions.OfferedVersion(start.checked.texts)
     return start.offer
-
-
-def _add_rollouts(
-    joined: context.ProcessComponents,
-    reloads: reloader.Reloader[policies.Profiles],
-    staged_hash: str,
-) -> controller.RolloutController:
-    """Add rollouts to the process."""
-    from policysched.app import rollouts  # noqa: PLC0415 - only policies of a ConfigMap have them
-
-    added = rollouts.add_rollouts(joined, reloads, staged_hash)
-    joined.term = rollouts.TermWithRollouts(added, joined.scheduler)
-    return added
 
 
 def follow_policies(
@@ -157,8 +146,8 @@ def follow_policies(
 ) -> history_keeper.HistoryKeeper | None:
     """Feed versions of `source` to `reloads`; store them and publish them on their ConfigMap.
 
-    `take` receives the versions; None for `reloads` alone. Returns what stores the versions, or
-    None if nothing does.
+    `take` receives the versions; None for `reloads` alone. Return the keeper of the history, or
+    None without a history.
     """
     keeper = _store_policy_versions(around)
     if isinstance(source, config_map_source.ConfigMapSource):

@@ -1,4 +1,4 @@
-"""Put new versions of the policies in force in stages in `run`."""
+"""Add rollouts of new versions of the policies to `run`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def add_rollouts(
     reloads: reloader.Reloader[policies.Profiles],
     staged_hash: str,
 ) -> controller.RolloutController:
-    """Let new versions that `reloads` loads pass the stages that they declare.
+    """Let new versions that `reloads` loads pass the declared stages; each term continues them.
 
     `staged_hash` is the version that the source offers at the start, if it has to pass stages.
     """
@@ -43,6 +43,7 @@ def add_rollouts(
     )
     rollouts = controller.RolloutController(parts, joined.clock, joined.rng)
     reloads.stages = rollouts
+    joined.term = TermWithRollouts(rollouts, joined.scheduler)
     joined.background.append(rollouts.run())
     joined.metrics_exporter.add_collector(
         lambda: reporting.collect_rollout_metrics(joined.policies, rollouts)

@@ -239,7 +239,9 @@ class SchedulerProcess:
             clock,
             settings=self._make_settings(),
         )
-        made = policy_reloads.make_profiles_factory(written, scheduler, rng, self._recipe)(first)
+        made = policy_reloads.make_writing_profiles_factory(written, scheduler, rng, self._recipe)(
+            first
+        )
         for line in profile_members.describe_profiles(made):
             _log.info("%s", line)
         watches = reflectors.ClusterReflectors(api, scheduler, rng, connected)
