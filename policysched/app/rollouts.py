@@ -8,11 +8,11 @@ from policysched.profiles import policies
 from policysched.reload import reloader
 from policysched.reload.rollouts import (
     controller,
-    judging,
+    guard_evaluation,
     measuring,
     query_values,
     records,
-    reporting,
+    rollout_metrics,
 )
 from policysched.scheduler import scheduler as schedulers
 
@@ -33,7 +33,7 @@ def add_rollouts(
         joined.profiles,
         joined.policies,
         stored,
-        judging.StageJudge(
+        guard_evaluation.GuardEvaluator(
             measuring.StageMeasurements(joined.scheduler, joined.clock),
             query_values.GuardQueryClient(joined.config.prometheus),
             joined.clock,
@@ -46,7 +46,7 @@ def add_rollouts(
     joined.term = TermWithRollouts(rollouts, joined.scheduler)
     joined.background.append(rollouts.run())
     joined.metrics_exporter.add_collector(
-        lambda: reporting.collect_rollout_metrics(joined.policies, rollouts)
+        lambda: rollout_metrics.collect_rollout_metrics(joined.policies, rollouts)
     )
     return rollouts
 

@@ -1,1 +1,1 @@
-"""Staged versions of the policies: settings, guards, the choice of pods, and the state. No I/O."""
+"""Rollouts of policy versions without I/O: settings, choice of pods, guards, and the next step."""

@@ -1,7 +1,7 @@
 """Queries of guards: `$new_pods` and `$old_pods` stand for matchers of the pods of a version.
 
-A query is accepted only if each of its selectors contains one of them. Without, it would read the
-pods of both versions together.
+A query is accepted only if each of its selectors contains one of them. A selector without them
+reads the pods of both versions together.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ PodKey: TypeAlias = tuple[str, str]
 
 NEW_PODS, OLD_PODS = "$new_pods", "$old_pods"
 MOST_PODS = 100
-"""Number of pods in a matcher; the latest ones."""
+"""Maximum number of pods in a matcher: those that were created last."""
 _VARIABLE = re.compile(r"\$(new_pods|old_pods)\b")
 _NEW_MARK, _OLD_MARK = "__policysched_new_pods__", "__policysched_old_pods__"
-"""Labels that take the place of the variables while a query is checked."""
+"""Labels that replace the variables while a query is checked."""
 
 
 def fill_query(query: str, new: Iterable[PodKey], old: Iterable[PodKey]) -> str | None:

@@ -1,4 +1,4 @@
-"""Compare what a stage has measured with the bounds of its guards."""
+"""Compare the values that were measured in a stage with the bounds of the guards."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from policysched.rollout import settings, tally
 
 
 class GuardState(enum.Enum):
-    """What a guard says.
+    """The result of one evaluation of a guard.
 
     UNKNOWN: there is no value yet; the stage waits.
     """
@@ -23,10 +23,12 @@ class GuardState(enum.Enum):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class GuardVerdict:
-    """The answer of one guard, with the numbers that it saw.
+    """The result of one evaluation of a guard, with its numbers.
 
     Attributes:
-        value, bound: the measured value and the highest accepted one; None if unknown.
+        guard: the name of the guard.
+        value, bound: the measured value and the highest accepted one, in the unit of the measure;
+            None if unknown.
         problem: why the value is unknown; "" otherwise.
     """
 
@@ -37,7 +39,7 @@ class GuardVerdict:
     problem: str = ""
 
     def describe(self) -> str:
-        """Return the guard and its numbers in a few words."""
+        """Return the guard and its numbers on one line."""
         if self.value is None or self.bound is None:
             return f"{self.guard}: {self.problem}"
         sign = ">" if self.state is GuardState.TRIPPED else "<="
@@ -45,12 +47,13 @@ class GuardVerdict:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Measured:
-    """What is known in a stage.
+class MeasuredValues:
+    """The values that were measured in a stage.
 
     Attributes:
-        new, old: the pods of the new version and of the version in force.
-        missing_metrics_share: see `settings.Measure`; None if the new version reads no metrics.
+        new, old: the results of the new version and of the version in force.
+        missing_metrics_share: see `settings.Measure`; None if no guard has this measure, or if the
+            new version reads no metrics.
         query_values: guard → value of its query, or the reason why there is none.
     """
 
@@ -60,27 +63,27 @@ class Measured:
     query_values: Mapping[str, float | str] = dataclasses.field(default_factory=dict)
 
 
-def judge_guard(guard: settings.Guard, measured: Measured, min_pods: int) -> GuardVerdict:
+def evaluate_guard(guard: settings.Guard, measured: MeasuredValues, min_pods: int) -> GuardVerdict:
     """Return the verdict of one guard.
 
-    A guard that counts pods says nothing until `min_pods` pods of the new version were judged, and
-    as many of the version in force if it compares both.
-    `missingMetrics` needs one: before the first decision, the metrics may not have been queried.
+    A guard that counts pods is unknown until `min_pods` pods of the new version are judged, and as
+    many of the version in force if it compares both. `missingMetrics` needs one judged pod: before
+    the first decision, the metrics may not have been queried.
     """
     if guard.query:
-        return _judge_value(guard, measured.query_values.get(guard.name, "not queried yet"), None)
+        return _compare(guard, measured.query_values.get(guard.name, "not queried yet"), None)
     needed = 1 if guard.measure == "missingMetrics" else min_pods
     if measured.new.judged < needed:
         problem = f"{measured.new.judged} of {needed} pods judged"
         return GuardVerdict(guard.name, GuardState.UNKNOWN, problem=problem)
     if guard.measure == "missingMetrics":
-        return _judge_value(guard, measured.missing_metrics_share or 0.0, None)
+        return _compare(guard, measured.missing_metrics_share or 0.0, None)
     read = _READERS[guard.measure or "unschedulable"]
     value = read(measured.new)
     if guard.most is None and measured.old.judged < min_pods:
         problem = f"{measured.old.judged} of {min_pods} pods of the version in force judged"
         return GuardVerdict(guard.name, GuardState.UNKNOWN, problem=problem)
-    return _judge_value(guard, "no pods judged" if value is None else value, read(measured.old))
+    return _compare(guard, "no pods judged" if value is None else value, read(measured.old))
 
 
 _READERS: Mapping[str, Callable[[tally.VersionTally], float | None]] = {
@@ -90,7 +93,7 @@ _READERS: Mapping[str, Callable[[tally.VersionTally], float | None]] = {
 }
 
 
-def _judge_value(guard: settings.Guard, value: float | str, old: float | None) -> GuardVerdict:
+def _compare(guard: settings.Guard, value: float | str, old: float | None) -> GuardVerdict:
     """Compare a value, or the reason why there is none, with the bound of a guard."""
     if isinstance(value, str) or math.isnan(value):
         problem = value if isinstance(value, str) else "the value is NaN"

@@ -13,7 +13,7 @@ _WORKLOADS_KEPT = 10_000
 
 
 class PodChoice:
-    """The pods of all stages so far: once the new version decides about a pod, it continues to."""
+    """The pods of the stages so far; a stage keeps the pods of the stages before it."""
 
     def __init__(self, stages: Sequence[settings.Stage], version_hash: str) -> None:
         """Choose the pods of `stages` for the version `version_hash`."""

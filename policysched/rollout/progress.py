@@ -1,4 +1,4 @@
-"""Decide about each step of a rollout: wait, go on, roll back.
+"""Decide the next step of a rollout: wait, enter the next stage, promote, or roll back.
 
 started ─▶ stage 1 ─▶ … ─▶ stage n ─▶ promoted
               └───────────────┴─ guard, timeout, operator ─▶ rolledBack
@@ -19,7 +19,7 @@ from policysched.rollout import guards, settings
 class RolloutStatus(enum.Enum):
     """The state of a rollout.
 
-    REPLACED: the policies were edited, so another version is tried or in force.
+    REPLACED: the policies were edited, so another version passes stages or is in force.
     """
 
     RUNNING = "running"
@@ -37,15 +37,17 @@ class RolloutState(msgspec.Struct, frozen=True, rename="camel"):
 
     Attributes:
         new_hash, old_hash: the new version, and the version in force at its start.
-        started_at, stage_started_at: of the rollout and of its present stage.
-        waiting_since: when the stage began or was last held; `timeout` counts from then.
-        stage: index of the present stage.
+        started_at: the beginning of the rollout.
+        stage_started_at: the beginning of the present stage, or the end of the rollout.
+        waiting_since: when the stage was last held, from which `timeout` counts; None if it was
+            not held, so that `timeout` counts from its beginning.
+        stage: index of the present stage, from 0.
         stage_count: number of stages.
-        stage_name: the pods of the present stage.
+        stage_name: the pods of the present stage, as `Stage.describe` returns them.
         status: whether the rollout runs or how it ended.
         is_paused: whether an operator holds the present stage.
         reason: why the rollout ended; "" while it runs.
-        guards: the latest verdicts, a line each.
+        guards: the latest verdicts, one line each.
         judged_pods: number of pods that the new version decided about in the present stage.
         min_pods: number of judged pods that the present stage needs.
     """
@@ -94,7 +96,7 @@ class RolloutState(msgspec.Struct, frozen=True, rename="camel"):
         }
 
     def describe_stage(self) -> str:
-        """Return the present stage in a few words."""
+        """Return the number and the pods of the present stage."""
         return f"stage {self.stage + 1} of {self.stage_count} ({self.stage_name})"
 
 
@@ -114,9 +116,10 @@ def start_rollout(
 
 
 def can_continue(state: RolloutState, new_hash: str, plan: settings.RolloutSettings) -> bool:
-    """Return whether a stored rollout is one of a version, and in a stage of its `plan`.
+    """Return whether a version can continue a stored rollout.
 
-    The stages may have been edited since. A rollout that was rolled back or promoted has no stage.
+    A running rollout must be in a stage of `plan`, because the stages may have been edited since.
+    A version that was rolled back or promoted continues to be so.
     """
     if state.new_hash != new_hash or state.status is RolloutStatus.REPLACED:
         return False
@@ -137,12 +140,12 @@ def end_rollout(
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Judgement:
-    """What is known about the present stage.
+class StageCheck:
+    """The result of a check of the present stage.
 
     Attributes:
-        verdicts: of all guards.
-        judged_pods: number of pods that the new version decided about.
+        verdicts: the verdicts of the guards that the stage can measure.
+        judged_pods: number of pods that the new version has decided about in the stage.
         is_held: whether an operator or a freeze holds the stage.
     """
 
@@ -154,25 +157,25 @@ class Judgement:
 def advance_rollout(
     state: RolloutState,
     plan: settings.RolloutSettings,
-    judgement: Judgement,
+    check: StageCheck,
     now: datetime.datetime,
 ) -> RolloutState:
-    """Return the state after a look at the guards of a running rollout.
+    """Return the state of a running rollout after a check.
 
     A guard that trips ends the rollout at once, also while it is held. A stage ends when its
     duration has passed, enough pods were judged and all guards have a value within their bounds.
     """
-    verdicts = judgement.verdicts
+    verdicts = check.verdicts
     state = msgspec.structs.replace(
         state,
         guards=tuple(each.describe() for each in verdicts),
-        judged_pods=judgement.judged_pods,
+        judged_pods=check.judged_pods,
     )
     tripped = [each.describe() for each in verdicts if each.state is guards.GuardState.TRIPPED]
     if tripped:
         reason = f"{state.describe_stage()}: {'; '.join(tripped)}"
         return end_rollout(state, RolloutStatus.ROLLED_BACK, reason, now)
-    if judgement.is_held:
+    if check.is_held:
         return msgspec.structs.replace(state, waiting_since=now)
     waiting = _find_reason_to_wait(state, plan, verdicts, now)
     if not waiting:

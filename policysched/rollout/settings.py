@@ -1,4 +1,4 @@
-"""Define how a new version of the policies is put in force: stages, guards and limits."""
+"""The settings of rollouts: stages, guards and limits."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import msgspec
 from policysched import durations
 
 Measure = Literal["unschedulable", "attemptP99Seconds", "evictions", "missingMetrics"]
-"""What a guard without a query measures.
+"""The value that a guard without a query measures.
 
 unschedulable: share of the judged pods whose last attempt found no node, or failed.
 attemptP99Seconds: 99th percentile of the duration of attempts, bindings included.
@@ -17,13 +17,13 @@ evictions: number of victims of preemption, divided by the number of judged pods
 missingMetrics: share of the samples that the new version reads and that are missing or too old.
 """
 SHADOW_MEASURES: frozenset[Measure | None] = frozenset({"unschedulable", "missingMetrics"})
-"""What guards can measure of a version that binds no pods."""
+"""The measures of guards that a shadow stage has; a query needs bound pods."""
 
 _ALL_PERCENT = 100.0
 
 
 class Stage(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
-    """One stage: which pods the new version decides about, and for how long.
+    """One stage: the pods that the new version decides about, and the condition to pass it.
 
     Attributes:
         shadow: the new version decides about all pods, but nothing is written.
@@ -43,7 +43,7 @@ class Stage(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=T
 
     @property
     def duration_seconds(self) -> float:
-        """The minimum duration."""
+        """The minimum duration; 0.0 if `duration` is invalid."""
         return durations.parse_duration_seconds(self.duration) or 0.0
 
     @property
@@ -52,7 +52,7 @@ class Stage(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=T
         return self.percent == _ALL_PERCENT and not (self.namespaces or self.match_labels)
 
     def describe(self) -> str:
-        """Return the pods of the stage in a few words."""
+        """Return the pods of the stage on one line."""
         if self.shadow:
             return "shadow"
         parts = [] if self.percent is None else [f"{self.percent:g} % of the workloads"]
@@ -71,7 +71,7 @@ class Guard(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=T
         name: identifies the guard in messages and metrics.
         measure: what is measured; None if `query` is given.
         query: PromQL expression for one number, with `$new_pods` and perhaps `$old_pods`.
-        source: the Prometheus source of `query`.
+        source: the name of the Prometheus source that answers `query`.
         most: the highest value that is accepted; None if `most_times_old` is given.
         most_times_old: the highest accepted multiple of the same measure of the version in force.
     """
@@ -90,7 +90,7 @@ class RolloutSettings(msgspec.Struct, frozen=True, rename="camel", forbid_unknow
     Attributes:
         stages: in their order; after the last one, the version is in force. Without stages, a new
             version is in force at once.
-        guards: are looked at in every stage.
+        guards: are evaluated in every stage that can measure them.
         min_pods: number of judged pods that a stage needs.
         timeout: how long a stage may take, such as `24h`.
         on_timeout: what happens then: `rollBack`, or `wait` for an operator.
@@ -104,7 +104,7 @@ class RolloutSettings(msgspec.Struct, frozen=True, rename="camel", forbid_unknow
 
     @property
     def timeout_seconds(self) -> float:
-        """How long a stage may take."""
+        """How long a stage may take; 0.0 if `timeout` is invalid."""
         return durations.parse_duration_seconds(self.timeout) or 0.0
 
     def min_pods_of(self, stage: int) -> int:

@@ -28,8 +28,7 @@ from policysched.observability import (
 )
 from policysched.promapi import failures, status
 from policysched.reload import reporting, rule_expiry, state
-from policysched.reload.rollouts import measuring
-from policysched.reload.rollouts import reporting as rollout_metrics
+from policysched.reload.rollouts import measuring, rollout_metrics
 from policysched.rollout import guards, progress, settings
 from tests import builders
 from tests.compiler import desk
@@ -204,8 +203,8 @@ def _of_parts(world: fakes.World) -> Iterator[Iterable[core.Metric]]:
     policies.rollout = progress.start_rollout(plan, "new", "hash", now)
     verdict = guards.GuardVerdict("pending", guards.GuardState.OK, 0.1, 0.2)
     measured = measuring.StageMeasurements(world.scheduler, world.clock)
-    judge = types.SimpleNamespace(verdicts=(verdict,), measured=measured)
-    rollouts: Any = types.SimpleNamespace(outcomes={"promoted": 1}, judge=judge)
+    evaluator = types.SimpleNamespace(verdicts=(verdict,), measured=measured)
+    rollouts: Any = types.SimpleNamespace(outcomes={"promoted": 1}, evaluator=evaluator)
     yield rollout_metrics.collect_rollout_metrics(policies, rollouts)
 
 

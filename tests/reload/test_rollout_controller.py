@@ -14,7 +14,13 @@ from policysched.config import config
 from policysched.kube import errors
 from policysched.reload import history
 from policysched.reload import state as states
-from policysched.reload.rollouts import controller, judging, measuring, query_values, records
+from policysched.reload.rollouts import (
+    controller,
+    guard_evaluation,
+    measuring,
+    query_values,
+    records,
+)
 from policysched.rollout import guards, progress, settings
 from policysched.scheduler import counters
 from tests import builders
@@ -51,7 +57,7 @@ class Scene(reloads.Scene):
             self.live,
             self.state,
             self.records,
-            judging.StageJudge(
+            guard_evaluation.GuardEvaluator(
                 measuring.StageMeasurements(self.world.scheduler, self.world.clock),
                 query_values.GuardQueryClient({}),
                 self.world.clock,
@@ -462,8 +468,8 @@ async def test_preemptors_wait_for_their_victims() -> None:
             result=counters.AttemptResult.UNSCHEDULABLE,
             nominated_node_name="west",
         )
-        scene.rollouts.judge.measured._count_decision(nominated)
-        assert scene.rollouts.judge.measured.new.unschedulable_share == 0.0
+        scene.rollouts.evaluator.measured._count_decision(nominated)
+        assert scene.rollouts.evaluator.measured.new.unschedulable_share == 0.0
 
 
 @asynchronous
@@ -476,16 +482,16 @@ async def test_a_fault_of_a_query_makes_the_stage_wait() -> None:
 
     queries = query_values.GuardQueryClient({})
     queries.ask_all = fail  # type: ignore[method-assign]  # a server that breaks it
-    measured = scene.rollouts.judge.measured
-    judge = judging.StageJudge(measured, queries, scene.world.clock)
+    measured = scene.rollouts.evaluator.measured
+    evaluator = guard_evaluation.GuardEvaluator(measured, queries, scene.world.clock)
     guard = settings.Guard("errors", query="x{$new_pods}", most=0.1)
     plan = settings.RolloutSettings((settings.Stage(percent=50),), (guard,))
     state = progress.start_rollout(plan, "new", "old", scene.world.clock.now())
-    judge.begin_stage(state, plan, scene.live.current)
-    judge._query_values = {"errors": 0.0}
+    evaluator.begin_stage(state, plan, scene.live.current)
+    evaluator._query_values = {"errors": 0.0}
     scene.world.clock.advance(30)
-    judge.judge(state, plan, scene.live.current)
+    evaluator.evaluate(state, plan, scene.live.current)
     await asyncio.sleep(0)
-    (verdict,) = judge.judge(state, plan, scene.live.current)
+    (verdict,) = evaluator.evaluate(state, plan, scene.live.current)
     assert verdict.state is guards.GuardState.UNKNOWN
     assert verdict.problem == "MemoryError: "

@@ -27,11 +27,11 @@ def _tally(
     return counted
 
 
-def _judge(
+def _evaluate(
     guard: settings.Guard, new: tally.VersionTally, old: tally.VersionTally | None = None
 ) -> guards.GuardVerdict:
-    measured = guards.Measured(new, old or tally.VersionTally())
-    return guards.judge_guard(guard, measured, MIN_PODS)
+    measured = guards.MeasuredValues(new, old or tally.VersionTally())
+    return guards.evaluate_guard(guard, measured, MIN_PODS)
 
 
 def _guard(measure: settings.Measure, **bound: float) -> settings.Guard:
@@ -106,7 +106,7 @@ def test_verdicts_about_pods(
     said: str,
 ) -> None:
     """The bound itself is accepted, and the message has both numbers."""
-    verdict = _judge(guard, new, old)
+    verdict = _evaluate(guard, new, old)
     assert (verdict.state, verdict.describe()) == (state, said)
 
 
@@ -119,10 +119,10 @@ def test_missing_metrics_need_one_pod(share: float | None, state: guards.GuardSt
     The first decision waits for the first samples; before it, all of them would be missing.
     """
     guard = _guard("missingMetrics", most=0.2)
-    measured = guards.Measured(_tally(1), tally.VersionTally(), share)
-    assert guards.judge_guard(guard, measured, MIN_PODS).state is state
-    too_early = guards.Measured(tally.VersionTally(), tally.VersionTally(), share)
-    verdict = guards.judge_guard(guard, too_early, MIN_PODS)
+    measured = guards.MeasuredValues(_tally(1), tally.VersionTally(), share)
+    assert guards.evaluate_guard(guard, measured, MIN_PODS).state is state
+    too_early = guards.MeasuredValues(tally.VersionTally(), tally.VersionTally(), share)
+    verdict = guards.evaluate_guard(guard, too_early, MIN_PODS)
     assert (verdict.state, verdict.describe()) == (UNKNOWN, "g: 0 of 1 pods judged")
 
 
@@ -141,9 +141,9 @@ def test_missing_metrics_need_one_pod(share: float | None, state: guards.GuardSt
 def test_answers_of_queries(value: float | str | None, state: guards.GuardState, said: str) -> None:
     """A failure, and 0 divided by 0, are no value: neither good nor bad."""
     values = {} if value is None else {"g": value}
-    measured = guards.Measured(_tally(30), _tally(30), query_values=values)
+    measured = guards.MeasuredValues(_tally(30), _tally(30), query_values=values)
     guard = settings.Guard("g", query="sum(x{$new_pods})", most=0.02)
-    verdict = guards.judge_guard(guard, measured, MIN_PODS)
+    verdict = guards.evaluate_guard(guard, measured, MIN_PODS)
     assert (verdict.state, verdict.describe()) == (state, said)
 
 
@@ -165,7 +165,7 @@ def test_no_verdict_without_enough_pods(
     """Otherwise the verdict is the comparison of the two numbers that it names."""
     guard = settings.Guard("g", measure, most=most, most_times_old=times if most is None else None)
     counted, former = _tally(*new), _tally(*old)
-    verdict = _judge(guard, counted, former)
+    verdict = _evaluate(guard, counted, former)
     if counted.judged < MIN_PODS or (most is None and former.judged < MIN_PODS):
         assert verdict.state is UNKNOWN
         assert verdict.problem

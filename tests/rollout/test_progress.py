@@ -46,8 +46,8 @@ def _advance(
     *verdicts: guards.GuardVerdict,
     plan: settings.RolloutSettings = PLAN,
 ) -> progress.RolloutState:
-    judgement = progress.Judgement(verdicts, judged_pods, is_held=state.is_paused)
-    return progress.advance_rollout(state, plan, judgement, _after(seconds))
+    check = progress.StageCheck(verdicts, judged_pods, is_held=state.is_paused)
+    return progress.advance_rollout(state, plan, check, _after(seconds))
 
 
 def test_a_rollout_begins_with_its_first_stage() -> None:
@@ -244,8 +244,8 @@ def test_no_stage_is_passed_without_evidence(
     for verdicts, judged_pods, seconds, is_paused in steps:
         now += datetime.timedelta(seconds=seconds)
         before = msgspec.structs.replace(state, is_paused=is_paused)
-        judgement = progress.Judgement(verdicts, judged_pods, is_held=is_paused)
-        state = progress.advance_rollout(before, plan, judgement, now)
+        check = progress.StageCheck(verdicts, judged_pods, is_held=is_paused)
+        state = progress.advance_rollout(before, plan, check, now)
         _check_step(before, state, plan, verdicts, judged_pods, now)
         if not state.is_running:
             break

@@ -1,1 +1,8 @@
-"""Staged versions in a running scheduler: stored state, measurements, control and reports."""
+"""Rollouts in a running scheduler.
+
+controller        the way of a version through its stages; read it first
+guard_evaluation  the verdicts of the guards; measuring counts decisions, query_values asks
+records           the stored state
+requests          the stored state and the requests of operators, for commands
+rollout_metrics   metrics
+"""

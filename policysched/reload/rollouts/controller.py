@@ -28,7 +28,7 @@ from policysched.kube import errors as kube_errors
 from policysched.profiles import policies
 from policysched.reload import live_profiles, retries, versions
 from policysched.reload import state as states
-from policysched.reload.rollouts import judging, records
+from policysched.reload.rollouts import guard_evaluation, records
 from policysched.rollout import pod_choice, progress, settings
 
 _log = logging.getLogger("policysched")
@@ -79,7 +79,7 @@ class RolloutParts:
         live: the profiles in use.
         state: the version in force, and the state of the rollout.
         stored: the state in the cluster.
-        judge: gives the verdicts of the guards.
+        evaluator: evaluates the guards of the stage.
         is_leading: returns whether this process leads.
         awaited_hash: the version that the source offers at the start of the process, if it has to
             pass stages; "" otherwise.
@@ -88,7 +88,7 @@ class RolloutParts:
     live: live_profiles.LiveProfiles
     state: states.PolicyState
     stored: records.RolloutRecords
-    judge: judging.StageJudge
+    evaluator: guard_evaluation.GuardEvaluator
     is_leading: Callable[[], bool]
     awaited_hash: str = ""
 
@@ -98,7 +98,7 @@ class RolloutController:
 
     Attributes:
         outcomes: number of rollouts that ended in this process, by outcome.
-        judge: gives the verdicts of the guards.
+        evaluator: evaluates the guards of the stage.
         stored: the state in the cluster.
     """
 
@@ -111,7 +111,7 @@ class RolloutController:
     ) -> None:
         """Control the versions of `parts.live`; no rollout begins before the first term."""
         self.outcomes: Counter[str] = Counter()
-        self.judge = parts.judge
+        self.evaluator = parts.evaluator
         self._live = parts.live
         self._state = parts.state
         self.stored = parts.stored
@@ -183,7 +183,7 @@ class RolloutController:
             if self._candidate is not None:
                 self._end_replaced_rollout()
                 self._candidate = self._starting = None
-                self.judge.end()
+                self.evaluator.end()
                 self._live.unstage_version()
 
     def _end_replaced_rollout(self) -> None:
@@ -281,7 +281,7 @@ class RolloutController:
         self._has_term, self._unstored, self._starting = False, None, None
         if self._candidate is not None:
             self._candidate = dataclasses.replace(self._candidate, is_inherited=True)
-        self.judge.end()
+        self.evaluator.end()
         self._live.change_staged_pods(_decide_about_none)
         if self._state.rollout is not None and self._state.rollout.is_running:
             self._state.rollout = None
@@ -311,11 +311,11 @@ class RolloutController:
             now = self._clock.now()
             following = self._obey_request(state, now)
             if following.is_running:
-                verdicts = self.judge.judge(following, candidate.plan, candidate.made)
-                judged = self.judge.measured.new.judged
+                verdicts = self.evaluator.evaluate(following, candidate.plan, candidate.made)
+                judged = self.evaluator.measured.new.judged
                 is_held = following.is_paused or self._state.is_frozen
                 following = progress.advance_rollout(
-                    following, candidate.plan, progress.Judgement(verdicts, judged, is_held), now
+                    following, candidate.plan, progress.StageCheck(verdicts, judged, is_held), now
                 )
             await self._take_step(candidate, state, following)
         if self._unstored is not None:
@@ -398,13 +398,13 @@ class RolloutController:
         else:
             self._live.change_staged_pods(chosen)
         self._state.rollout = state
-        self.judge.begin_stage(state, candidate.plan, candidate.made)
+        self.evaluator.begin_stage(state, candidate.plan, candidate.made)
         _log.info("rollout of %s: %s", state.new_hash, state.describe_stage())
         self._state.record_staged_version(state.new_hash)
 
     def _put_in_force(self, candidate: Candidate) -> None:
         """Use the new version for all pods."""
-        self.judge.end()
+        self.evaluator.end()
         try:
             self._live.use_version(candidate.checked.policy_set, candidate.made)
         except errors.InputError as error:
@@ -425,7 +425,7 @@ class RolloutController:
     def _roll_back(self, state: progress.RolloutState) -> None:
         """Use the version in force for all pods again."""
         self._state.rollout = state
-        self.judge.end()
+        self.evaluator.end()
         self._live.unstage_version()
         _log.error("rolled back to %s: %s", self._state.current.hash, state.reason)
         self._report_stage_or_rollback()

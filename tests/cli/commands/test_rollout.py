@@ -30,7 +30,7 @@ STATE = progress.advance_rollout(
         stage_started_at=builders.EPOCH + datetime.timedelta(minutes=10),
     ),
     test_rollout_requests.PLAN,
-    progress.Judgement(VERDICTS, 7),
+    progress.StageCheck(VERDICTS, 7),
     builders.EPOCH,
 )
 TEXT = """\

@@ -1,4 +1,4 @@
-"""Judge the present stage of a rollout: measure both versions, and compare with the guards."""
+"""Evaluate the guards in the present stage of a rollout."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ _log = logging.getLogger(__name__)
 _QUERY_SECONDS = 5.0
 """Interval between the queries of guards."""
 _MAX_AGE_SECONDS = 60.0
-"""Age from which the answers to queries are not used."""
+"""Age from which answers to queries are not used: Prometheus may have failed since."""
 
 
-class StageJudge:
-    """Gives the verdicts of the guards in the present stage.
+class GuardEvaluator:
+    """Measures both versions in the present stage, and compares the values with the guards.
 
     Attributes:
-        verdicts: the latest ones.
+        verdicts: the latest verdicts, one for each guard that the stage can measure.
         measured: the decisions of both versions in the stage.
     """
 
@@ -33,7 +33,7 @@ class StageJudge:
         queries: query_values.GuardQueryClient,
         clock: clocks.Clock,
     ) -> None:
-        """Judge nothing before `begin_stage`."""
+        """Measure nothing before `begin_stage`."""
         self.verdicts: tuple[guards.GuardVerdict, ...] = ()
         self.measured = measured
         self._queries = queries
@@ -59,31 +59,31 @@ class StageJudge:
             self._asking.cancel()
             self._asking = None
 
-    def judge(
+    def evaluate(
         self, state: progress.RolloutState, plan: settings.RolloutSettings, made: policies.Profiles
     ) -> tuple[guards.GuardVerdict, ...]:
         """Return the verdicts of the guards that can be measured in the stage."""
         is_shadow = plan.stages[state.stage].shadow
-        judged = [
+        measurable = [
             each
             for each in plan.guards
             if not is_shadow or each.measure in settings.SHADOW_MEASURES
         ]
-        self._ask_queries_if_due(judged, state)
-        found = guards.Measured(
+        self._ask_queries_if_due(measurable, state)
+        found = guards.MeasuredValues(
             self.measured.new,
             self.measured.old,
-            self._compute_missing_metrics_share(judged, made),
+            self._compute_missing_metrics_share(measurable, made),
             self._get_query_values(),
         )
         min_pods = plan.min_pods_of(state.stage)
-        self.verdicts = tuple(guards.judge_guard(each, found, min_pods) for each in judged)
+        self.verdicts = tuple(guards.evaluate_guard(each, found, min_pods) for each in measurable)
         return self.verdicts
 
     def _compute_missing_metrics_share(
-        self, judged: Sequence[settings.Guard], made: policies.Profiles
+        self, measurable: Sequence[settings.Guard], made: policies.Profiles
     ) -> float | None:
-        if all(each.measure != "missingMetrics" for each in judged):
+        if all(each.measure != "missingMetrics" for each in measurable):
             return None
         return self.measured.compute_missing_metrics_share(made)
 
@@ -93,7 +93,7 @@ class StageJudge:
         return self._query_values if age_seconds < _MAX_AGE_SECONDS else {}
 
     def _ask_queries_if_due(
-        self, judged: Sequence[settings.Guard], state: progress.RolloutState
+        self, measurable: Sequence[settings.Guard], state: progress.RolloutState
     ) -> None:
         """Send the queries in the background, so that no other guard waits for them."""
         now_seconds = self._clock.monotonic_seconds()
@@ -101,7 +101,7 @@ class StageJudge:
         if is_asking or now_seconds < self._asked_seconds + _QUERY_SECONDS:
             return
         self._asked_seconds = now_seconds
-        asked = [each for each in judged if each.query]
+        asked = [each for each in measurable if each.query]
         if asked:
             self._asking = asyncio.create_task(self._ask_queries(asked, state))
 

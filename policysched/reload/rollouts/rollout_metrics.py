@@ -1,4 +1,4 @@
-"""Report on rollouts through metrics."""
+"""Metrics about rollouts."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ def collect_rollout_metrics(
     if rollout is not None and is_running:
         stage.add_metric((rollout.new_hash,), rollout.stage + 1)
         for version, counted in (
-            ("new", rollouts.judge.measured.new),
-            ("old", rollouts.judge.measured.old),
+            ("new", rollouts.evaluator.measured.new),
+            ("old", rollouts.evaluator.measured.old),
         ):
             for result, count in _count_pods(counted).items():
                 pods.add_metric((version, result), count)
@@ -41,7 +41,7 @@ def collect_rollout_metrics(
         "Value that a guard of the running rollout has measured in the present stage.",
         labels=("guard",),
     )
-    for verdict in rollouts.judge.verdicts if is_running else ():
+    for verdict in rollouts.evaluator.verdicts if is_running else ():
         if verdict.value is not None:
             values.add_metric((verdict.guard,), verdict.value)
     yield from (stage, pods, values)
