@@ -55,7 +55,7 @@ class VersionStages(Protocol[_Used_contra]):
     """Puts versions in force in stages; see `rollouts.controller.RolloutController`."""
 
     def takes_version(
-        self, found: versions.CheckedVersion, offer: versions.OfferedVersion, /
+        self, checked: versions.CheckedVersion, offer: versions.OfferedVersion, /
     ) -> bool:
         """Return whether a version passes stages instead of being in force at once."""
         ...
@@ -64,7 +64,7 @@ class VersionStages(Protocol[_Used_contra]):
         """Return whether a version is in a stage, which a freeze holds."""
         ...
 
-    def stage_version(self, found: versions.CheckedVersion, made: _Used_contra, /) -> None:
+    def stage_version(self, checked: versions.CheckedVersion, made: _Used_contra, /) -> None:
         """Begin the stages of a version.
 
         Raises:

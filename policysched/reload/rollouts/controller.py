@@ -1,8 +1,22 @@
-"""Put new versions of the policies in force in stages, and roll them back.
+"""Lead new versions of the policies through their stages, one version at a time.
 
-    Reloader ─ new version ▶ stage_version ─┐                   ┌─▶ promoted: in force for all pods
-                                            ├─ tick, each second┤
-    Lease ─ begin_term ▶ stored state ──────┘                   └─▶ rolled back, and not tried again
+    edit ▶ stage_version ▶ stored ▶ stage 1 ▶ … ▶ stage n ─┬─▶ promoted: in force for all pods
+                                       tick, each second   ├─▶ rolled back: not tried again
+                                                           └─▶ replaced by another edit
+
+1. **Edit.** The reloader checks a version. If the version has to pass stages (`takes_version`), it
+   becomes the candidate (`stage_version`), and decides about no pod yet. Any other version is in
+   force at once, and ends a running rollout (`_notice_outcome`).
+2. **Start.** A new edit begins its first stage as soon as the state is stored (`_start`).
+3. **Stages.** `tick` follows the request of the operator, evaluates the guards, and takes the next
+   step (`_take_step`).
+4. **End.** A promoted version is in force (`_put_in_force`). After a rollback, the version in force
+   decides about all pods again (`_roll_back`). Another edit replaces the version
+   (`_end_replaced_rollout`).
+
+**Change of the leader.** On a standby, the candidate decides about no pod. It is in force as soon
+as the leader uses it (`_follow_leader`). `begin_term` reads the stored state before the process
+schedules, and `_adopt_stored_state` continues it. `_stand_by` ends the term.
 
 Only the leader advances a rollout. It stores a state before the new version decides about more
 pods, and after it has ceased to decide. If it dies in between, the next leader repeats the step.
@@ -37,12 +51,12 @@ _TICK_SECONDS = 1.0
 _STORE_SECONDS = 10.0
 """Interval at which the counts of a running stage are stored, for `rollout status`."""
 _MAX_READS = 15
-"""How often the stored state is read before a term begins without it, once a second or two."""
+"""Maximum number of attempts to read the stored state before a term begins without it."""
 _READ_PAUSE_SECONDS = 2.0
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Candidate:
+class RolloutCandidate:
     """The newest version that has to pass stages.
 
     Attributes:
@@ -73,11 +87,11 @@ class Candidate:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class RolloutParts:
-    """What a controller works with.
+    """The components that a controller uses.
 
     Attributes:
         live: the profiles in use.
-        state: the version in force, and the state of the rollout.
+        state: the version in force, and the newest rollout of this process.
         stored: the state in the cluster.
         evaluator: evaluates the guards of the stage.
         is_leading: returns whether this process leads.
@@ -119,13 +133,20 @@ class RolloutController:
         self._clock = clock
         self._sleep = sleep
         self._retries = retries.WriteRetries("the state of the rollout", rng)
-        self._candidate: Candidate | None = None
+        self._candidate: RolloutCandidate | None = None
+        # Empty once the source has offered a version.
         self._awaited_hash = parts.awaited_hash
+        # The first state of the candidate's rollout, which begins when it is stored.
         self._starting: progress.RolloutState | None = None
+        # Read at the beginning of the term, for a version that the source has not offered yet.
         self._inherited: progress.RolloutState | None = None
+        # Of the versions that were in force: they pass no stages again.
         self._former_texts = {versions.hash_texts(parts.state.current.texts)}
+        # Whether the stored state was read in this term; whether `begin_term` still reads it.
         self._has_term = self._is_beginning = False
-        self._request = self._in_use = ""
+        # From the ConfigMap of the policies; the hash is that of the version that the leader uses.
+        self._request = self._leader_hash = ""
+        # The state to store next; None if the cluster has the newest one.
         self._unstored: progress.RolloutState | None = None
         self._stored_seconds = self._retry_at_seconds = clock.monotonic_seconds()
         self._state.listeners.append(self._notice_outcome)
@@ -138,44 +159,46 @@ class RolloutController:
         is_running = state is not None and state.is_running and state.new_hash == version_hash
         return is_running or version_hash == self._awaited_hash != ""
 
-    def takes_version(self, found: versions.CheckedVersion, offer: versions.OfferedVersion) -> bool:
+    def takes_version(
+        self, checked: versions.CheckedVersion, offer: versions.OfferedVersion
+    ) -> bool:
         """Return whether a version passes stages; otherwise it is in force at once.
 
-        A version that was in force before, for example of a rollback, or that the leader already
-        uses, passes none.
+        A version that was in force before, such as the target of a rollback, passes none. Neither
+        do a version that the leader uses already, and the first version of all.
         """
-        is_former = versions.hash_texts(found.texts) in self._former_texts
-        is_former = is_former or found.hash == offer.in_use
-        return bool(found.rollout.stages) and not is_former and bool(self._state.current.texts)
+        is_former = versions.hash_texts(checked.texts) in self._former_texts
+        is_former = is_former or checked.hash == offer.in_use
+        return bool(checked.rollout.stages) and not is_former and bool(self._state.current.texts)
 
-    def stage_version(self, found: versions.CheckedVersion, made: policies.Profiles) -> None:
+    def stage_version(self, checked: versions.CheckedVersion, made: policies.Profiles) -> None:
         """Begin the rollout of a version; on a standby, wait until this process leads.
 
-        After a freeze, the version that was considered last is offered again, but is no edit: its
-        rollout continues, or it stays rolled back.
+        After a freeze, the source offers the same version again. This is no edit: its rollout
+        continues, or the version stays rolled back.
 
         Raises:
             ConfigurationError: the version cannot be used now; nothing has changed.
         """
-        if self._candidate is not None and self._candidate.equals(found):
+        if self._candidate is not None and self._candidate.equals(checked):
             self._report_stage_or_rollback()
             return
-        self._live.stage_version(found.policy_set, made, _decide_about_none)
+        self._live.stage_version(checked.policy_set, made, _decide_about_none)
         self._end_replaced_rollout()
         self._starting = None
-        is_inherited = not self._is_leading() or found.hash == self._awaited_hash
-        candidate = self._candidate = Candidate(found, made, is_inherited)
+        is_inherited = not self._is_leading() or checked.hash == self._awaited_hash
+        candidate = self._candidate = RolloutCandidate(checked, made, is_inherited)
         inherited, self._inherited, self._awaited_hash = self._inherited, None, ""
         if self._follow_leader(candidate):
             return
         if self._has_term and self._is_leading():
             self._adopt_stored_state(candidate, inherited)
 
-    def _notice_outcome(self, told: states.ReloadEvent) -> None:
+    def _notice_outcome(self, event: states.ReloadEvent) -> None:
         """End the rollout if the policies are edited to a version that passes no stages."""
-        is_loaded = told.outcome is states.OfferOutcome.LOADED
+        is_loaded = event.outcome is states.OfferOutcome.LOADED
         offers_old = {states.OfferOutcome.KEPT, states.OfferOutcome.FROZEN}
-        is_old = told.outcome in offers_old and told.hash == self._state.current.hash
+        is_old = event.outcome in offers_old and event.hash == self._state.current.hash
         if is_loaded:
             self._former_texts.add(versions.hash_texts(self._state.current.texts))
         if is_loaded or is_old:
@@ -199,13 +222,13 @@ class RolloutController:
 
     def notice_offer(self, offer: versions.OfferedVersion) -> None:
         """Note the request of an operator; on a standby, also which version the leader uses."""
-        self._request, self._in_use = offer.rollout_request, offer.in_use
+        self._request, self._leader_hash = offer.rollout_request, offer.in_use
         if self._candidate is not None:
             self._follow_leader(self._candidate)
 
-    def _follow_leader(self, candidate: Candidate) -> bool:
+    def _follow_leader(self, candidate: RolloutCandidate) -> bool:
         """On a standby, put a version in force if the leader uses it; return whether it does."""
-        is_followed = not self._is_leading() and self._in_use == candidate.hash
+        is_followed = not self._is_leading() and self._leader_hash == candidate.hash
         if is_followed:
             self._put_in_force(candidate)
         return is_followed
@@ -252,9 +275,9 @@ class RolloutController:
         return True
 
     def _adopt_stored_state(
-        self, candidate: Candidate, stored: progress.RolloutState | None
+        self, candidate: RolloutCandidate, stored: progress.RolloutState | None
     ) -> None:
-        """Continue as the stored state of the same version says, or begin a rollout."""
+        """Continue the stored rollout of the same version, or begin a rollout."""
         local = self._state.rollout
         if not candidate.is_inherited:
             stored = None
@@ -287,17 +310,17 @@ class RolloutController:
             self._state.rollout = None
 
     async def run(self) -> NoReturn:
-        """Look at the running rollout each second until cancelled."""
+        """Check the running rollout each second until cancelled."""
         while True:
             await self._sleep(_TICK_SECONDS)
             try:
                 await self.tick()
             except Exception:  # noqa: BLE001 - logged, see below
                 # A fault in a rollout must not end the process: the version in force schedules.
-                _log.exception("a look at the rollout failed")
+                _log.exception("the check of the rollout failed")
 
     async def tick(self) -> None:
-        """Compare the measurements of the stage with the guards, and take the next step."""
+        """Check the running rollout, and take its next step."""
         if not self._is_leading():
             if self._has_term:
                 self._stand_by()
@@ -308,34 +331,38 @@ class RolloutController:
         if candidate is not None and self._starting is not None:
             await self._start(candidate, self._starting)
         elif candidate is not None and state is not None and state.is_running:
-            now = self._clock.now()
-            following = self._obey_request(state, now)
-            if following.is_running:
-                verdicts = self.evaluator.evaluate(following, candidate.plan, candidate.made)
-                judged = self.evaluator.measured.new.judged
-                is_held = following.is_paused or self._state.is_frozen
-                following = progress.advance_rollout(
-                    following, candidate.plan, progress.StageCheck(verdicts, judged, is_held), now
-                )
-            await self._take_step(candidate, state, following)
+            await self._take_step(candidate, state, self._find_next_state(candidate, state))
         if self._unstored is not None:
             await self._store(self._unstored)
 
-    def _obey_request(
+    def _find_next_state(
+        self, candidate: RolloutCandidate, state: progress.RolloutState
+    ) -> progress.RolloutState:
+        """Return the state after the request of the operator, or else after the guards."""
+        now = self._clock.now()
+        state = self._follow_request(state, now)
+        if not state.is_running:
+            return state
+        verdicts = self.evaluator.evaluate(state, candidate.plan, candidate.made)
+        is_held = state.is_paused or self._state.is_frozen
+        check = progress.StageCheck(verdicts, self.evaluator.measured.new.judged, is_held)
+        return progress.advance_rollout(state, candidate.plan, check, now)
+
+    def _follow_request(
         self, state: progress.RolloutState, now: datetime.datetime
     ) -> progress.RolloutState:
-        """Return the state after the request of an operator, if it is about this version."""
+        """Return the state after the request of the operator, if it is about this version."""
         verb, _, version_hash = self._request.partition(" ")
         if version_hash != state.new_hash:
             return state
-        if verb in _ENDS:
-            return progress.end_rollout(state, *_ENDS[verb], now)
+        if verb in _REQUESTED_ENDS:
+            return progress.end_rollout(state, *_REQUESTED_ENDS[verb], now)
         is_paused = verb == "pause" or (state.is_paused and verb != "resume")
         return msgspec.structs.replace(state, is_paused=is_paused)
 
     # --- steps ------------------------------------------------------------------------------------
 
-    async def _start(self, candidate: Candidate, state: progress.RolloutState) -> None:
+    async def _start(self, candidate: RolloutCandidate, state: progress.RolloutState) -> None:
         """Begin the first stage once it is stored."""
         if await self._store(state) and self._starting is state:
             self._starting = None
@@ -343,11 +370,11 @@ class RolloutController:
 
     async def _take_step(
         self,
-        candidate: Candidate,
+        candidate: RolloutCandidate,
         before: progress.RolloutState,
         after: progress.RolloutState,
     ) -> None:
-        """Store a state and act by it; roll back first, because that must not wait for a write."""
+        """Store the next state, then act on it; a rollback does not wait for its write."""
         if after.status is progress.RolloutStatus.ROLLED_BACK:
             self.outcomes[after.status.value] += 1
             self._unstored = after
@@ -367,7 +394,7 @@ class RolloutController:
                 self._put_in_force(candidate)
 
     async def _store(self, state: progress.RolloutState) -> bool:
-        """Try to store a state, unless a former failure is too recent; return whether it is."""
+        """Try to store a state, unless the last failure is too recent; return the success."""
         now_seconds = self._clock.monotonic_seconds()
         if now_seconds < self._retry_at_seconds:
             return False
@@ -384,7 +411,7 @@ class RolloutController:
         self._retries.record_success()
         return True
 
-    def _enter_stage(self, candidate: Candidate, state: progress.RolloutState) -> None:
+    def _enter_stage(self, candidate: RolloutCandidate, state: progress.RolloutState) -> None:
         """Let the new version decide about the pods of a stage."""
         stages = candidate.plan.stages[: state.stage + 1]
         is_shadow = stages[-1].shadow
@@ -402,7 +429,7 @@ class RolloutController:
         _log.info("rollout of %s: %s", state.new_hash, state.describe_stage())
         self._state.record_staged_version(state.new_hash)
 
-    def _put_in_force(self, candidate: Candidate) -> None:
+    def _put_in_force(self, candidate: RolloutCandidate) -> None:
         """Use the new version for all pods."""
         self.evaluator.end()
         try:
@@ -415,7 +442,7 @@ class RolloutController:
         version = states.make_version_in_use(candidate.checked, self._clock.now())
         self._state.record_loaded_version(version)
 
-    def _refuse(self, candidate: Candidate, error: errors.InputError) -> None:
+    def _refuse(self, candidate: RolloutCandidate, error: errors.InputError) -> None:
         """Record that the new version cannot be used at the moment."""
         self._candidate = self._starting = None
         self._live.unstage_version()
@@ -444,7 +471,7 @@ class RolloutController:
         self._state.record_rolled_back_version(refusal, self._clock.now())
 
 
-_ENDS = {
+_REQUESTED_ENDS = {
     "abort": (progress.RolloutStatus.ROLLED_BACK, "an operator aborted the rollout"),
     "promote": (progress.RolloutStatus.PROMOTED, "an operator promoted the version"),
 }
