@@ -38,7 +38,7 @@ class HistoryKeeper:
         self._keep = keep
         self._is_leading = is_leading
         self._sleep = sleep
-        self._retries = retries.WriteRetries(f"configmap {name} of earlier versions", rng)
+        self._retries = retries.RequestRetries(f"configmap {name} of earlier versions", rng)
         self._waiting: collections.deque[tuple[history.VersionKey, bytes]] = collections.deque(
             maxlen=keep
         )

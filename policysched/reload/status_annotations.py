@@ -105,7 +105,7 @@ class StatusAnnotationWriter:
         self._store = store
         self._is_leading = is_leading
         self._sleep = sleep
-        self._retries = retries.WriteRetries("the status of the policies", rng)
+        self._retries = retries.RequestRetries("the status of the policies", rng)
         self._news = asyncio.Event()
         self._news.set()
         self._written: tuple[str, config_maps.Changes] | None = None  # with the uid of the object

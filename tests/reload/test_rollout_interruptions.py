@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 from policysched.config import config
 from policysched.reload import versions
@@ -69,6 +70,27 @@ async def test_edited_settings_begin_a_rollout_again() -> None:
         await scene.tick()
         assert scene.state.is_rolled_back
         assert await scene.stage(edited) == ["staged"]
+
+
+@asynchronous
+async def test_an_edit_during_a_write_is_stored() -> None:
+    """The write began before the edit, so the cluster does not have the end of the rollout yet."""
+    scene = controllers.Scene()
+    async with scene.running():
+        await scene.lead()
+        await scene.stage(reloads.offer(reloads.WEST))
+        await scene.place_pods()
+        write = scene.store.change_config_map
+
+        async def edit_and_write(*args: Any, **kwargs: Any) -> None:
+            scene.store.change_config_map = write  # type: ignore[method-assign]  # only once
+            await scene.take(reloads.offer(reloads.EAST))
+            await write(*args, **kwargs)
+
+        scene.store.change_config_map = edit_and_write  # type: ignore[method-assign]  # an edit
+        await scene.tick()
+        assert scene.rollout.status is progress.RolloutStatus.REPLACED
+        assert (await scene.read_stored()).status is progress.RolloutStatus.REPLACED
 
 
 @asynchronous

@@ -42,14 +42,12 @@ from policysched.kube import errors as kube_errors
 from policysched.profiles import policies
 from policysched.reload import live_profiles, retries, versions
 from policysched.reload import state as states
-from policysched.reload.rollouts import guard_evaluation, records
+from policysched.reload.rollouts import guard_evaluation, records, state_writer
 from policysched.rollout import pod_choice, progress, settings
 
 _log = logging.getLogger("policysched")
 
 _TICK_SECONDS = 1.0
-_STORE_SECONDS = 10.0
-"""Interval at which the counts of a running stage are stored, for `rollout status`."""
 _MAX_READS = 15
 """Maximum number of attempts to read the stored state before a term begins without it."""
 _READ_PAUSE_SECONDS = 2.0
@@ -132,7 +130,8 @@ class RolloutController:
         self._is_leading = parts.is_leading
         self._clock = clock
         self._sleep = sleep
-        self._retries = retries.WriteRetries("the state of the rollout", rng)
+        self._writer = state_writer.RolloutStateWriter(parts.stored, clock, rng)
+        self._read_retries = retries.RequestRetries("the state of the rollout", rng, "read")
         self._candidate: RolloutCandidate | None = None
         # Empty once the source has offered a version.
         self._awaited_hash = parts.awaited_hash
@@ -146,9 +145,6 @@ class RolloutController:
         self._has_term = self._is_beginning = False
         # From the ConfigMap of the policies; the hash is that of the version that the leader uses.
         self._request = self._leader_hash = ""
-        # The state to store next; None if the cluster has the newest one.
-        self._unstored: progress.RolloutState | None = None
-        self._stored_seconds = self._retry_at_seconds = clock.monotonic_seconds()
         self._state.listeners.append(self._notice_outcome)
 
     # --- versions ---------------------------------------------------------------------------------
@@ -213,7 +209,7 @@ class RolloutController:
         running = self._state.rollout
         if running is not None and running.is_running:
             _log.warning("the rollout of %s ends: the policies were edited", running.new_hash)
-            self._state.rollout = self._unstored = self._end_as_replaced(running)
+            self._state.rollout = self._writer.pending = self._end_as_replaced(running)
             self.outcomes[progress.RolloutStatus.REPLACED.value] += 1
 
     def _end_as_replaced(self, state: progress.RolloutState) -> progress.RolloutState:
@@ -258,9 +254,9 @@ class RolloutController:
         try:
             stored = await self.stored.read()
         except kube_errors.KubeError as error:
-            self._retries.record_failure(error)
+            self._read_retries.record_failure(error)
             return False
-        self._retries.record_success()
+        self._read_retries.record_success()
         self._has_term = True
         self._former_texts |= stored.former_texts
         state = stored.state
@@ -271,7 +267,7 @@ class RolloutController:
         elif state is not None and state.new_hash == self._awaited_hash:
             self._inherited = state
         elif state is not None and state.is_running:
-            self._unstored = self._end_as_replaced(state)
+            self._writer.pending = self._end_as_replaced(state)
         return True
 
     def _adopt_stored_state(
@@ -292,7 +288,7 @@ class RolloutController:
             self._state.rollout = stored
             self._put_in_force(candidate)
         else:
-            self._unstored = stored
+            self._writer.pending = stored
             self._roll_back(stored)
 
     @property
@@ -301,7 +297,7 @@ class RolloutController:
 
     def _stand_by(self) -> None:
         """End the term: another process may continue the rollout."""
-        self._has_term, self._unstored, self._starting = False, None, None
+        self._has_term, self._starting, self._writer.pending = False, None, None
         if self._candidate is not None:
             self._candidate = dataclasses.replace(self._candidate, is_inherited=True)
         self.evaluator.end()
@@ -332,8 +328,8 @@ class RolloutController:
             await self._start(candidate, self._starting)
         elif candidate is not None and state is not None and state.is_running:
             await self._take_step(candidate, state, self._find_next_state(candidate, state))
-        if self._unstored is not None:
-            await self._store(self._unstored)
+        if self._writer.pending is not None:
+            await self._writer.write(self._writer.pending)
 
     def _find_next_state(
         self, candidate: RolloutCandidate, state: progress.RolloutState
@@ -364,7 +360,7 @@ class RolloutController:
 
     async def _start(self, candidate: RolloutCandidate, state: progress.RolloutState) -> None:
         """Begin the first stage once it is stored."""
-        if await self._store(state) and self._starting is state:
+        if await self._writer.write(state) and self._starting is state:
             self._starting = None
             self._enter_stage(candidate, state)
 
@@ -377,39 +373,19 @@ class RolloutController:
         """Store the next state, then act on it; a rollback does not wait for its write."""
         if after.status is progress.RolloutStatus.ROLLED_BACK:
             self.outcomes[after.status.value] += 1
-            self._unstored = after
+            self._writer.pending = after
             self._roll_back(after)
         elif after.is_running and after.stage == before.stage:
             self._state.rollout = after
-            now_seconds = self._clock.monotonic_seconds()
-            is_due = now_seconds >= self._stored_seconds + _STORE_SECONDS
-            if is_due or after.is_paused != before.is_paused:
-                self._unstored = after
-        elif await self._store(after) and self._state.rollout is before:
+            if self._writer.is_due or after.is_paused != before.is_paused:
+                self._writer.pending = after
+        elif await self._writer.write(after) and self._state.rollout is before:
             if after.is_running:
                 self._enter_stage(candidate, after)
             else:
                 self.outcomes[after.status.value] += 1
                 self._state.rollout = after
                 self._put_in_force(candidate)
-
-    async def _store(self, state: progress.RolloutState) -> bool:
-        """Try to store a state, unless the last failure is too recent; return the success."""
-        now_seconds = self._clock.monotonic_seconds()
-        if now_seconds < self._retry_at_seconds:
-            return False
-        try:
-            await self.stored.write(state)
-        except kube_errors.FencedWriteError:
-            return False  # the lease is lost; the next leader goes on
-        except kube_errors.KubeError as error:
-            self._retry_at_seconds = now_seconds + self._retries.record_failure(error)
-            return False
-        if self._unstored is state or state is not self._state.rollout:
-            self._unstored = None
-        self._stored_seconds = now_seconds
-        self._retries.record_success()
-        return True
 
     def _enter_stage(self, candidate: RolloutCandidate, state: progress.RolloutState) -> None:
         """Let the new version decide about the pods of a stage."""
