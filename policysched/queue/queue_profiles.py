@@ -37,7 +37,7 @@ FindProfileName: TypeAlias = Callable[[pod_shape.PodInfo], str]
 
 
 def get_scheduler_name(info: pod_shape.PodInfo) -> str:
-    """Return the schedulerName of a pod, which is the name of its profile without a rollout."""
+    """Return the schedulerName of a pod; without a rollout, this is the name of its profile."""
     return info.pod.spec.scheduler_name
 
 
@@ -54,7 +54,7 @@ class QueueProfiles:
         by_name: Mapping[str, QueueProfile],
         find_name: FindProfileName = get_scheduler_name,
     ) -> None:
-        """Use `by_name`, which may change later."""
+        """Use `by_name`, whose content the caller may change later."""
         self.by_name = by_name
         self.find_name = find_name
 

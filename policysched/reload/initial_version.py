@@ -4,6 +4,7 @@ good version in files        this version, without a request to the API server
 bad version, `refuse`        none: the process ends and prints the errors
 bad version, `lastGood`      the stored version that was last in use, or else the newest good one
 frozen                       the version that was last in use, if it is stored
+version that passes stages   the version in force; the other one passes its stages from then on
 """
 
 from __future__ import annotations
@@ -159,10 +160,9 @@ class InitialVersionFinder:
             if frozen is not None:
                 what = "" if frozen.hash == offer.in_use else " (its texts with the current params)"
                 _log.warning("reloads are frozen: starting with version %s%s", frozen.hash, what)
-                held = await self._find_running_rollout(
-                    kept, self._recipe.compute_hash(offer.texts)
-                )
-                return InitialVersion(frozen, offer, staged_hash=held.new_hash if held else "")
+                new_hash = self._recipe.compute_hash(offer.texts)
+                is_held = await self._is_in_rollout(kept, new_hash)
+                return InitialVersion(frozen, offer, staged_hash=new_hash if is_held else "")
             _log.warning("reloads are frozen, but %s is not in the history", wanted)
         found = self._recipe.check_version(offer)
         if isinstance(found, versions.CheckedVersion):
@@ -209,14 +209,11 @@ class InitialVersionFinder:
             )
         return found
 
-    async def _find_running_rollout(
-        self, kept: config_map_store.ConfigMapStore, new_hash: str
-    ) -> progress.RolloutState | None:
-        """Return the stored state of the rollout of a version, if it runs."""
+    async def _is_in_rollout(self, kept: config_map_store.ConfigMapStore, new_hash: str) -> bool:
+        """Return whether the stored rollout is running, and is that of a version."""
         stored = await records.RolloutRecords(kept, self._settings.history_config_map).read()
         state = stored.state
-        is_it = state is not None and state.is_running and state.new_hash == new_hash
-        return state if is_it else None
+        return state is not None and state.is_running and state.new_hash == new_hash
 
     async def _find_stored_version(
         self, kept: config_map_store.ConfigMapStore, version_hash: str = ""

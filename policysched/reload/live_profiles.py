@@ -1,4 +1,8 @@
-"""Manage the profiles of a running scheduler, and retry pods when verdicts change over time."""
+"""Manage the profiles of a running scheduler, and retry pods when verdicts change over time.
+
+During a rollout there are two versions, each with its own frameworks: the version in force, and a
+staged one that decides about a part of the pods. Metrics and annotations are those of both.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +41,7 @@ class StagedVersion:
     Attributes:
         policy_set: its policies.
         profiles: its profiles.
-        frameworks: the frameworks of its profiles.
+        frameworks: the frameworks of its profiles, keyed by schedulerName.
         decides_about: returns whether the version decides about a pod.
     """
 
@@ -52,7 +56,7 @@ class LiveProfiles:
 
     Attributes:
         policy_set: the policies of the current profiles.
-        current: the profiles in use.
+        current: the profiles of the version in force.
         staged: the new version in a rollout, or None.
     """
 
@@ -108,7 +112,7 @@ class LiveProfiles:
         policy_set: policies.PolicySet,
         profiles: policies.Profiles,
         decides_about: Callable[[objects.Pod], bool],
-    ) -> StagedVersion:
+    ) -> None:
         """Use a new version for the pods that `decides_about` chooses, starting with the next pod.
 
         Raises:
@@ -119,7 +123,6 @@ class LiveProfiles:
         frameworks = self._make_frameworks(profiles)
         self.staged = StagedVersion(policy_set, profiles, frameworks, decides_about)
         self._pass_on_profiles()
-        return self.staged
 
     def change_staged_pods(self, decides_about: Callable[[objects.Pod], bool]) -> None:
         """Let the staged version decide about other pods, starting with the next pod."""
@@ -213,7 +216,7 @@ class LiveProfiles:
         return [each for version in self._versions for each in version.by_name.values()]
 
     def get_metric_readers(self) -> tuple[readings.MetricReader, ...]:
-        """Return the readers of the metrics that the rules in use query."""
+        """Return the readers of the metrics that the rules in force query."""
         return self.current.metric_readers
 
     async def retry_at_rule_changes(self) -> NoReturn:

@@ -41,7 +41,7 @@ from policysched.scheduler import (
 from policysched.scheduler import counters as counts
 
 _STAGED = "\nstaged"
-"""Ends the keys of staged frameworks."""
+"""Suffix of the names of staged profiles; the newline keeps them apart from those in force."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

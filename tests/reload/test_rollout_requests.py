@@ -175,7 +175,7 @@ async def test_a_status_written_meanwhile_does_not_matter() -> None:
             msgspec.structs.replace(STATE, new_hash="ccc333"),
             (
                 "configmap prod/policies: the rollout of bbb222 has ended "
-                "(another one has begun; look at `rollout status`)"
+                "(another one has begun; see `rollout status`)"
             ),
         ),
         (PROMOTED, "no rollout is running; the rollout of bbb222 was promoted"),

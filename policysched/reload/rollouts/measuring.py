@@ -1,4 +1,4 @@
-"""Measure both versions of a rollout in its present stage, from the decisions of the scheduler."""
+"""Count the decisions of both versions of a rollout in its present stage."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class StageMeasurements:
     """Counts the decisions of both versions since the beginning of a stage.
 
     Attributes:
-        new, old: the pods of the new version and of the version in force.
+        new, old: the results of the new version and of the version in force.
     """
 
     def __init__(self, scheduler: schedulers.Scheduler, clock: clocks.Clock) -> None:
@@ -74,7 +74,7 @@ class StageMeasurements:
         _result: runtime.ScheduleResult,
         _snap: snapshot.Snapshot,
     ) -> None:
-        """Add the rollout to a decision, whichever version made it."""
+        """Add the stage to a decision of either version."""
         if self._is_counting:
             decision.rollout_stage = self._stage
 
@@ -97,7 +97,7 @@ class StageMeasurements:
     def _count_verdict(
         self, decision: decisions.SchedulingDecision, verdict: shadow.Verdict
     ) -> None:
-        """Count what the new version would have decided in a shadow stage."""
+        """Count a decision that the new version repeated in a shadow stage."""
         if self._is_counting:
             rejected = verdict.outcome in _REJECTIONS
             judged = tally.JudgedPod(is_unschedulable=rejected, is_bound=False)

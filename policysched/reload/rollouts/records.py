@@ -1,4 +1,4 @@
-"""Keep the state of the newest rollout in the ConfigMap of earlier versions, under one key."""
+"""Read and write the state of the newest rollout, a key of the ConfigMap of earlier versions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _decoder = msgspec.json.Decoder(progress.RolloutState)
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class StoredRollout:
-    """What the ConfigMap of earlier versions contains.
+    """The content of the ConfigMap of earlier versions that rollouts need.
 
     Attributes:
         state: the newest rollout; None if there was none, or if it cannot be decoded.
@@ -32,7 +32,7 @@ class StoredRollout:
 
 
 def decode_stored_rollout(config_map: config_maps.ConfigMap | None) -> StoredRollout:
-    """Return the content of the ConfigMap; None for a ConfigMap that does not exist."""
+    """Return the content of the ConfigMap; `None` is a ConfigMap that does not exist."""
     if config_map is None:
         return StoredRollout(None, frozenset())
     former = history.decode_versions_newest_first(config_map.binary_data)
@@ -48,7 +48,7 @@ class RolloutRecords:
     """Reads and writes the ConfigMap.
 
     Attributes:
-        on_missing: called before the ConfigMap is created again, because somebody deleted it.
+        on_missing: called before the ConfigMap is created again, because it was deleted.
     """
 
     def __init__(self, store: config_map_store.ConfigMapStore, name: str) -> None:

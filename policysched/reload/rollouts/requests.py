@@ -26,7 +26,7 @@ _ATTEMPTS = 5
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class RecordedRollout:
-    """The newest rollout as the cluster has it.
+    """The newest rollout, as it is stored in the cluster.
 
     Attributes:
         policies: the ConfigMap of the policies.
@@ -43,7 +43,7 @@ class RecordedRollout:
 
     @property
     def requested(self) -> str:
-        """What is requested of the running rollout, or ""."""
+        """The verb of the request about the running rollout, or ""."""
         verb, _, version_hash = self._annotations.get(statuses.ROLLOUT_REQUEST, "").partition(" ")
         is_about_it = self.running is not None and version_hash == self.running.new_hash
         return verb if is_about_it and verb in _VERBS else ""
@@ -64,7 +64,7 @@ class RequestResult:
 
     Attributes:
         state: the rollout that the request is about.
-        is_written: whether the request changed the ConfigMap; False if it was already there.
+        is_written: whether the ConfigMap was changed; False if it had the request already.
         is_frozen: whether a freeze holds the present stage.
     """
 
@@ -100,7 +100,7 @@ class RolloutRequests:
 
         Raises:
             InputError: no rollout runs, or the one that ran has ended meanwhile.
-            ConflictError: other clients change the ConfigMap all the time.
+            ConflictError: other clients changed the ConfigMap during each attempt.
             KubeError: the write failed, or its outcome is unknown.
         """
         found = await self.read()
@@ -116,7 +116,7 @@ class RolloutRequests:
                 raise errors.InputError(
                     f"configmap {self._policies}",
                     f"the rollout of {first.new_hash} has ended",
-                    help="another one has begun; look at `rollout status`",
+                    help="another one has begun; see `rollout status`",
                 )
         raise AssertionError  # the last attempt returns or raises
 
@@ -128,7 +128,7 @@ class RolloutRequests:
         raise errors.InputError(f"configmap {self._policies}", f"no rollout is running{ended}")
 
     async def _write_request(self, verb: Verb, found: RecordedRollout) -> RequestResult:
-        """Write a request unless it is already there."""
+        """Write a request, unless the ConfigMap has it already."""
         state = self._get_running_rollout(found)
         wished = f"{verb} {state.new_hash}"
         present = found.policies.metadata.annotations.get(statuses.ROLLOUT_REQUEST)
