@@ -14,7 +14,7 @@ from policysched.framework import runtime
 ChooseFramework: TypeAlias = Callable[[pod_shape.PodInfo], runtime.Framework | None]
 TakeSnapshot: TypeAlias = Callable[[], snapshot.Snapshot]
 _Groups: TypeAlias = dict[tuple[judging.ProfileJudge, int], dict[int, list[str]]]
-"""The uids of identical pods by row, keyed by judge and shape."""
+"""The uids of identical pods by row, keyed by judge and index of the shape."""
 
 _ROWS_OF_STEP = 256
 """By default; fewer rows make shorter steps, and a longer audit."""
@@ -57,7 +57,7 @@ class ClusterAudit:
     def judge_in_steps(self) -> Iterator[Sequence[judging.RuleVerdict]]:
         """Yield the rejections of each step; the cluster may change between two steps.
 
-        Pods that come meanwhile are not judged, nor those that leave.
+        Pods that are added or deleted in between are not judged.
         """
         groups: _Groups = {}
         size = self._rows_of_step

@@ -128,7 +128,7 @@ class ProfileJudge:
 
 
 class _RuleQuestions:
-    """Asks rules about identical pods on all their nodes, while a what-if question is open."""
+    """Asks rules about identical pods on all their nodes, while a what-if change is open."""
 
     def __init__(
         self,
@@ -137,7 +137,7 @@ class _RuleQuestions:
         snap: snapshot.Snapshot,
         tolerations: profile.TolerationsFn,
     ) -> None:
-        """Let the rules note how everything is, before pods are supposed to be gone."""
+        """Let the rules capture their counts before pods are supposed to be gone."""
         self._rules = acting
         self._placed = placed
         self._pod = pending_pods.make_pending_pod(next(iter(placed.values()))[0])

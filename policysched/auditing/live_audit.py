@@ -15,10 +15,11 @@ from policysched.auditing import cluster_audit, judging
 from policysched.framework import runtime
 
 _ROWS_OF_STEP = 64
-"""So few that a step takes about a millisecond."""
-_REST = 4.0
-"""The loop rests so many times as long as a step took: an audit takes at most a fifth of it."""
+"""A step then takes about a millisecond."""
+_REST_FACTOR = 4.0
+"""Rest after each step, in durations of the step: an audit takes at most a fifth of the time."""
 _STANDBY_SECONDS = 5.0
+"""Interval between checks whether a standby leads; minimum rest after an audit."""
 
 
 class LiveRule(NamedTuple):
@@ -52,12 +53,12 @@ class LiveFindings:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class LiveCluster:
-    """What an audit reads of a running scheduler.
+    """The parts of a running scheduler that an audit reads.
 
     Attributes:
         find_framework: returns the framework that decides about a pod, or None; during a rollout,
             that of the version that decides about the pod.
-        get_frameworks: returns all frameworks in use, others after each change of the policies.
+        get_frameworks: returns all frameworks in use; a change of the policies replaces them.
         take_snapshot: returns the current state.
         is_leading: whether this process schedules.
     """
@@ -69,7 +70,7 @@ class LiveCluster:
 
 
 class LiveAudit:
-    """Audits running pods in short steps, between which the scheduler does its work.
+    """Audits running pods in short steps; the scheduler works between two steps.
 
     Attributes:
         findings: of the last complete audit; None before, and while this process does not lead.
@@ -112,7 +113,7 @@ class LiveAudit:
         for verdicts in audit.judge_in_steps():
             found |= _list_pod_violations(verdicts)
             now_seconds = self._clock.monotonic_seconds()
-            await self._sleep(_REST * (now_seconds - began_seconds))
+            await self._sleep(_REST_FACTOR * (now_seconds - began_seconds))
             if not self._cluster.is_leading() or not self._are_in_use(frameworks):
                 return
             began_seconds = self._clock.monotonic_seconds()
@@ -130,7 +131,7 @@ class LiveAudit:
         audit: cluster_audit.ClusterAudit,
         frameworks: Mapping[str, runtime.Framework],
     ) -> None:
-        """Keep the violations; those that were known keep the time at which they were first seen.
+        """Keep the violations; a known one keeps the time at which it was first seen.
 
         A rule that an edit changes keeps its name, and thus the ages of its violations.
         """

@@ -1,4 +1,4 @@
-"""Which violators are never moved, and why."""
+"""Exclude violators from moves: by kind, label, limit or disruption budget."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class MoveLimits:
         max_moves: maximum number of pods that are moved in one run.
         max_per_workload: maximum number of pods of a workload that are moved in one run.
         moves_system_pods: whether pods of the priority classes `system-…` are moved.
-        extenders: HTTP extenders, whose decisions a simulation does not know.
+        extenders: HTTP extenders; a simulation does not know their answers.
     """
 
     excluded: selectors.Selector = selectors.NOTHING

@@ -30,7 +30,7 @@ _PodRule: TypeAlias = tuple[str, str]
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PlannedMove:
-    """A violator and where the scheduler would place it.
+    """A violator and the node that the scheduler would choose for it.
 
     Attributes:
         pod: the pod on its present node.
@@ -50,7 +50,7 @@ class PlannedMove:
         return self.pod.pod.spec.node_name
 
     def list_guarded_moves(self, now: datetime.datetime) -> list[loop_guard.WorkloadMove]:
-        """Return what the loop guard must remember of the move."""
+        """Return the move for the loop guard, once for each rule."""
         workload = workloads.format_workload(self.pod.pod.metadata)
         at = now.isoformat(timespec="seconds")
         return [loop_guard.WorkloadMove(workload, rule, self.node, at) for rule in self.rules]
@@ -105,7 +105,9 @@ class MovePlanner:
         current = {each.rule.head.name for each in self._audit.judge_pod(info)}
         rules = tuple(rule for rule in listed if rule in current)
         if not rules:
-            return PlannedMove(info, tuple(listed), obstacle="the moves before put it in order")
+            return PlannedMove(
+                info, tuple(listed), obstacle="an earlier move has resolved its violations"
+            )
         move = PlannedMove(info, rules)
         obstacle = self._exclusions.find_obstacle(info)
         if obstacle:
@@ -158,7 +160,7 @@ class MovePlanner:
         return obstacle
 
     def _find_harm(self, moved: pod_shape.PodInfo, target: str) -> str:
-        """Return the violations of a moved pod, or those that it causes; "" if there are none."""
+        """Return the violations of a moved pod and those that it causes; "" if there are none."""
         own = [each.rule.head.name for each in self._audit.judge_pod(moved)]
         if own:
             return f"it would violate {', '.join(own)} on {target}"

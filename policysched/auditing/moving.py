@@ -19,7 +19,7 @@ _GUARD_ATTEMPTS = 5
 
 
 class MoveOutcome(enum.StrEnum):
-    """What happened to a violator."""
+    """The outcome for a violator."""
 
     PLANNED = "planned"
     """A dry run would evict it."""
@@ -34,7 +34,7 @@ class MoveOutcome(enum.StrEnum):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class MoveRecord:
-    """A violator and what happened to it; `reason` is "" if it was or would be evicted."""
+    """A violator and its outcome; `reason` is "" if it was or would be evicted."""
 
     move: move_planning.PlannedMove
     outcome: MoveOutcome
@@ -96,9 +96,9 @@ class PodMover:
         clock: clocks.Clock,
         sleep: Callable[[float], Awaitable[None]],
     ) -> None:
-        """Move what `planner` plans; the listing of its cluster is as old as this object.
+        """Carry out the moves of `planner`, whose cluster was listed just now.
 
-        Two evictions are `pause_seconds` apart.
+        Two evictions are at least `pause_seconds` apart.
         """
         self._planner = planner
         self._store = store
@@ -112,7 +112,7 @@ class PodMover:
     async def move(
         self, moves: Iterable[move_planning.PlannedMove], *, is_dry_run: bool
     ) -> list[MoveRecord]:
-        """Return what happened to each violator.
+        """Return the outcome for each violator.
 
         Raises:
             InputError: the memory of the loop guard is invalid.
@@ -140,7 +140,7 @@ class PodMover:
         return MoveRecord(dataclasses.replace(move, target=""), MoveOutcome.SKIPPED, reason)
 
     async def _evict(self, move: move_planning.PlannedMove) -> MoveRecord:
-        """Evict a pod at its time."""
+        """Evict a pod as soon as the rate permits it."""
         await self._sleep(max(0.0, self._next_seconds - self._clock.monotonic_seconds()))
         now_seconds = self._clock.monotonic_seconds()
         if now_seconds - self._listed_at_seconds > MAX_LISTING_SECONDS:
@@ -184,7 +184,7 @@ class PodMover:
         raise AssertionError  # the last attempt returns or raises
 
     async def _forget(self, guarded: list[loop_guard.WorkloadMove]) -> None:
-        """Remove a move that did not take place; without success, it counts until it expires."""
+        """Remove a move that did not take place; if that fails, it counts until it expires."""
         self._planner.guard.remove(guarded)
         try:
             await self._store.write(self._planner.guard)

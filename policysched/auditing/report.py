@@ -76,7 +76,7 @@ def _render_pod(
 
 
 def render_moves(records: Sequence[moving.MoveRecord], *, is_dry_run: bool) -> dict[str, Any]:
-    """Return what happened to each violator, for the field `moves`."""
+    """Return the outcome for each violator, for the field `moves`."""
     return {"dryRun": is_dry_run, "pods": [_render_move(each) for each in records]}
 
 

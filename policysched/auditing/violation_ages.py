@@ -1,6 +1,6 @@
-"""Find out since when rules over metrics reject pods, from the samples of the past.
+"""Measure how long rules over metrics have rejected pods, from past samples.
 
-Everything except samples and times is as it is now.
+Only samples and times are those of the past; labels, pods and policies are those of now.
 """
 
 from __future__ import annotations

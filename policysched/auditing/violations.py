@@ -50,7 +50,7 @@ class Violation:
 
 @dataclasses.dataclass(slots=True)
 class AuditResult:
-    """The violations in a cluster, and what was not judged.
+    """The violations in a cluster, and the pods and rules that were left out.
 
     Attributes:
         violations: in the order of the rules, then of the nodes and pods.

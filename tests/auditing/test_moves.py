@@ -185,7 +185,7 @@ def test_a_move_can_put_other_pods_in_order() -> None:
     cluster.desk.place(_pod("one"), _pod("two"))
     found = cluster.plan()
     assert found["one"] in ("f1", "f2")
-    assert found["two"] == "the moves before put it in order"
+    assert found["two"] == "an earlier move has resolved its violations"
 
 
 # --- the loop guard ------------------------------------------------------------------------------

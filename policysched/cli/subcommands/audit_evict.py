@@ -112,7 +112,7 @@ def move_violators(
     found: Sequence[violations.Violation],
     args: argparse.Namespace,
 ) -> list[moving.MoveRecord]:
-    """Return what happened to each violator.
+    """Return the outcome for each violator.
 
     Raises:
         KubeconfigError: the address or the credentials cannot be read.

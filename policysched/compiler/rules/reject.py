@@ -27,7 +27,7 @@ from policysched.lang.checked import checked, checked_expr, elapsed_times
 
 
 class SampleVerdicts(NamedTuple):
-    """What samples alone say about n nodes.
+    """The verdicts about n nodes by samples alone.
 
     Attributes:
         is_rejected: bool (n,), whether the condition holds.
@@ -200,7 +200,7 @@ class Reject(base.PolicyRule):
 
     @functools.cached_property
     def _measured(self) -> lowering.Expression:
-        """The condition by samples alone, without what just-placed pods add."""
+        """The condition by samples alone, without the expected load of just-placed pods."""
         if interface.Reads.METRICS not in self.reads:
             return self.condition
         return self._lower.measured().lower(self.condition.source)
@@ -228,7 +228,7 @@ class Reject(base.PolicyRule):
     ) -> SampleVerdicts:
         """Return which of n nodes the rule rejects, except for lack of samples.
 
-        Pods that were just placed add nothing to samples.
+        The expected load of just-placed pods is not added to samples.
         """
         nowhere: columns.NodeMask = np.zeros(len(nodes), np.bool_)
         if self.outage.is_on(nodes.snapshot, state):
