@@ -39,7 +39,7 @@ def collect_reload_metrics(state: states.PolicyState) -> Iterable[core.Metric]:
     )
     yield core.GaugeMetricFamily(
         "policysched_policy_refused",
-        "1 while the newest version is refused and an earlier one is in use.",
+        "1 while the newest version is refused or rolled back, and an earlier one is in use.",
         value=int(state.refused is not None),
     )
     yield core.GaugeMetricFamily(
