@@ -94,6 +94,24 @@ async def test_an_edit_during_a_write_is_stored() -> None:
 
 
 @asynchronous
+async def test_an_edit_while_the_start_is_written_is_stored() -> None:
+    """The rollout has not begun in this process, but the cluster has its first state."""
+    scene = controllers.Scene()
+    async with scene.running():
+        await scene.lead()
+        create = scene.store.create_config_map
+
+        async def edit_and_create(*args: Any, **kwargs: Any) -> None:
+            await scene.take(reloads.offer(reloads.EAST))
+            await create(*args, **kwargs)
+
+        scene.store.create_config_map = edit_and_create  # type: ignore[method-assign]  # an edit
+        await scene.stage(reloads.offer(reloads.WEST))
+        assert scene.state.rollout is None
+        assert (await scene.read_stored()).status is progress.RolloutStatus.REPLACED
+
+
+@asynchronous
 async def test_a_restart_with_fewer_stages_begins_again() -> None:
     """The number of the stored stage means nothing then."""
     first = controllers.Scene()

@@ -20,7 +20,7 @@ _OUTCOME_STYLES = {
 
 
 def format_audit_text(report: Mapping[str, Any]) -> str:
-    """Return the summary, a table of violations for each rule, and what was not judged."""
+    """Return the summary, a table of violations for each rule, and notes."""
     parts = [_format_summary(report), _format_policies(report)]
     for rule in report["rules"]:
         parts += ["", _format_rule_head(rule), _format_table(rule)]
@@ -77,11 +77,11 @@ def _format_table(rule: Mapping[str, Any]) -> str:
 
 
 def _format_moves(moves: Mapping[str, Any]) -> Iterator[str]:
-    """Yield a head and a table of what happened to each violator."""
+    """Yield a head, and a table with the outcome for each violator."""
     counts = Counter(each["outcome"] for each in moves["pods"])
-    told = ", ".join(f"{count:,} {outcome}" for outcome, count in sorted(counts.items()))
+    summary = ", ".join(f"{count:,} {outcome}" for outcome, count in sorted(counts.items()))
     head = "moves (dry run, no pod is evicted)" if moves["dryRun"] else "moves"
-    yield f"{styles.mark_text_style(head, styles.HEADING)}: {told or 'none'}"
+    yield f"{styles.mark_text_style(head, styles.HEADING)}: {summary or 'none'}"
     if moves["pods"]:
         rows = [
             (
@@ -114,7 +114,7 @@ def _format_age(pod: Mapping[str, Any]) -> str:
 
 
 def _format_notes(report: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what was not judged, and why."""
+    """Yield the pods and rules that were left out, with the reason."""
     for each in report["unknown"]:
         pods = output.format_count(each["pods"], "pod")
         yield f"not judged by {each['rule']}: {pods}, whose nodes have no valid sample"

@@ -360,9 +360,13 @@ class RolloutController:
 
     async def _start(self, candidate: RolloutCandidate, state: progress.RolloutState) -> None:
         """Begin the first stage once it is stored."""
-        if await self._writer.write(state) and self._starting is state:
+        if not await self._writer.write(state):
+            return
+        if self._starting is state:
             self._starting = None
             self._enter_stage(candidate, state)
+        else:  # an edit came during the write
+            self._writer.pending = self._end_as_replaced(state)
 
     async def _take_step(
         self,
