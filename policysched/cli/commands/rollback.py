@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from policysched import errors
-from policysched.cli.options import policy_config_map
+from policysched.cli.options import api_connection, policy_config_map
 from policysched.cli.render import output
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--freeze", action="store_true", help="hold back all other versions from now on"
     )
-    policy_config_map.add_kubeconfig_options(parser)
+    api_connection.add_kubeconfig_options(parser)
     output.add_output_option(parser)
 
 

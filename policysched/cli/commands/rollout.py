@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from policysched import errors
-from policysched.cli.options import policy_config_map
+from policysched.cli.options import api_connection, policy_config_map
 from policysched.cli.render import output, styles
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     for name, text in _HELP.items():
         own = commands.add_parser(name, help=text, description=f"{text.capitalize()}.")
         policy_config_map.add_policy_config_map_options(own)
-        policy_config_map.add_kubeconfig_options(own)
+        api_connection.add_kubeconfig_options(own)
         output.add_output_option(own)
 
 

@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from policysched import errors
+from policysched.cli.options import api_connection
 
 if TYPE_CHECKING:
     import argparse
@@ -34,16 +35,6 @@ def add_policy_config_map_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_kubeconfig_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options that choose the cluster."""
-    parser.add_argument(
-        "--kubeconfig",
-        metavar="FILE",
-        help="default: $KUBECONFIG, the pod's service account, or ~/.kube/config",
-    )
-    parser.add_argument("--context", metavar="NAME", help="context of the kubeconfig")
-
-
 def check_config_map_names(args: argparse.Namespace) -> None:
     """Check the names of both ConfigMaps.
 
@@ -67,15 +58,7 @@ async def connect_to_config_maps(
     args: argparse.Namespace,
 ) -> AsyncIterator[config_maps.ConfigMapClient]:
     """Connect to the API server of the kubeconfig."""
-    import random  # noqa: PLC0415 - not needed for `--help`
+    from policysched.kube import config_maps  # noqa: PLC0415 - not needed for `--help`
 
-    from policysched import clock as clocks  # noqa: PLC0415 - as above
-    from policysched.kube import config_maps  # noqa: PLC0415 - as above
-    from policysched.kube.auth import kubeconfig  # noqa: PLC0415 - as above
-    from policysched.kube.http import client  # noqa: PLC0415 - as above
-
-    connection = await kubeconfig.load_api_client_config(
-        args.kubeconfig, args.context, clocks.SystemClock()
-    )
-    async with client.ApiClient(connection, rng=random.Random()) as api:
+    async with api_connection.connect_to_api(args) as api:
         yield config_maps.ConfigMapClient(api)

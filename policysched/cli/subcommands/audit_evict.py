@@ -9,20 +9,21 @@ from typing import TYPE_CHECKING
 
 from policysched import booleans, errors
 from policysched import clock as clocks
-from policysched.cli.options import durations, label_selectors
+from policysched.cli.options import api_connection, durations, label_selectors
 from policysched.cli.render import progress
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from policysched.auditing import moving, violations
-    from policysched.kube.http import client
     from policysched.offline import sessions
 
 _RATE = re.compile(r"(\d{1,6})/([smh])")
 _UNIT_SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0}
 _NAME = re.compile(r"[^/]+/[^/]+")
 _DEFAULT_GUARD = "kube-system/policysched-audit"
+_DEFAULT_PAUSE_SECONDS = 10.0
+_DEFAULT_WITHIN_SECONDS = 86_400.0
 _DEPENDENT = {
     "is_dry_run": "dry-run",
     "rate": "rate",
@@ -122,7 +123,7 @@ def move_violators(
     import asyncio  # noqa: PLC0415 - most runs move nothing
 
     with progress.show_progress("moving violators"):
-        return asyncio.run(_connect_and_move(decider, found, args))
+        return asyncio.run(_plan_and_move(decider, found, args))
 
 
 def has_failed_moves(records: Sequence[moving.MoveRecord]) -> bool:
@@ -132,31 +133,12 @@ def has_failed_moves(records: Sequence[moving.MoveRecord]) -> bool:
     return any(each.outcome is moving.MoveOutcome.FAILED for each in records)
 
 
-async def _connect_and_move(
+async def _plan_and_move(
     decider: sessions.PodDecider,
     found: Sequence[violations.Violation],
     args: argparse.Namespace,
 ) -> list[moving.MoveRecord]:
-    """Connect to the API server of the kubeconfig, and move the violators."""
-    import random  # noqa: PLC0415 - most runs move nothing
-
-    from policysched.kube.auth import kubeconfig  # noqa: PLC0415 - as above
-    from policysched.kube.http import client  # noqa: PLC0415 - as above
-
-    clock = clocks.SystemClock()
-    connection = await kubeconfig.load_api_client_config(args.kubeconfig, args.context, clock)
-    async with client.ApiClient(connection, rng=random.Random()) as api:
-        return await _move(decider, found, args, api, clock)
-
-
-async def _move(
-    decider: sessions.PodDecider,
-    found: Sequence[violations.Violation],
-    args: argparse.Namespace,
-    api: client.ApiClient,
-    clock: clocks.Clock,
-) -> list[moving.MoveRecord]:
-    """Plan and carry out the moves."""
+    """Plan the moves, and carry them out."""
     import asyncio  # noqa: PLC0415 - most runs move nothing
 
     from policysched.auditing import (  # noqa: PLC0415 - as above
@@ -177,22 +159,30 @@ async def _move(
         decider.extenders,
     )
     is_dry_run = args.is_dry_run is not False
-    guard = args.guard or _DEFAULT_GUARD
-    store = api_moves.ConfigMapGuardStore(
-        config_maps.ConfigMapClient(api), guard, is_required=not is_dry_run
-    )
-    within = datetime.timedelta(seconds=args.not_again_within or 86_400.0)
     cache = decider.cluster.cache
-    planner = move_planning.MovePlanner(
-        cache,
-        decider.choice.choose_framework,
-        move_exclusions.MoveExclusions(limits, cache.budgets),
-        loop_guard.LoopGuard(await store.read(), within),
-        args.now,
-    )
-    evictor = api_moves.ApiViolatorEvictor(api)
-    mover = moving.PodMover(planner, store, evictor, args.rate or 10.0, clock, asyncio.sleep)
-    return await mover.move(planner.plan_moves(found), is_dry_run=is_dry_run)
+    async with api_connection.connect_to_api(args) as api:
+        store = api_moves.ConfigMapGuardStore(
+            config_maps.ConfigMapClient(api),
+            args.guard or _DEFAULT_GUARD,
+            is_required=not is_dry_run,
+        )
+        within = datetime.timedelta(seconds=args.not_again_within or _DEFAULT_WITHIN_SECONDS)
+        planner = move_planning.MovePlanner(
+            cache,
+            decider.choice.choose_framework,
+            move_exclusions.MoveExclusions(limits, cache.budgets),
+            loop_guard.LoopGuard(await store.read(), within),
+            args.now,
+        )
+        mover = moving.PodMover(
+            planner,
+            store,
+            api_moves.ApiViolatorEvictor(api),
+            args.rate or _DEFAULT_PAUSE_SECONDS,
+            clocks.SystemClock(),
+            asyncio.sleep,
+        )
+        return await mover.move(planner.plan_moves(found), is_dry_run=is_dry_run)
 
 
 def _parse_boolean(text: str) -> bool:
