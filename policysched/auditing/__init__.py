@@ -4,7 +4,7 @@ judging          which rules of a profile reject a pod on its own node
 cluster_audit    all pods of a cluster; violations is the result, report its JSON
 violation_ages   how long metric rules have rejected pods, from past samples
 live_audit       periodic audits in a running scheduler, as metrics
-move_planning    which violators could be moved, in a simulation, and where to
+move_planning    targets of violators, or obstacles to their moves, from a simulation
 move_exclusions  pods that are never moved, and the limits of a run
 loop_guard       the memory of moves
 moving           the evictions; api_moves connects them with a cluster

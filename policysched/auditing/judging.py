@@ -179,7 +179,7 @@ class _RuleQuestions:
 
 
 def depends_on_pods(rule: violations.AuditedRule) -> bool:
-    """Return whether the answers of a rule depend on where pods are."""
+    """Return whether the answers of a rule depend on the nodes of pods."""
     return rule.reads.has_placed_pods
 
 

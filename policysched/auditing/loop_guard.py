@@ -81,7 +81,7 @@ class LoopGuard:
         self._own = [each for each in self._own if each not in gone]
 
     def replace(self, moves: Iterable[WorkloadMove]) -> None:
-        """Take over what another process has written: all but the moves of this run."""
+        """Take over the moves that another process has written, without those of this run."""
         self._earlier = [each for each in moves if each not in self._own]
 
     def _is_too_large(self) -> bool:

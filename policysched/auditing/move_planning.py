@@ -172,7 +172,7 @@ class MovePlanner:
         return ""
 
     def _find_violations_by_pods(self) -> frozenset[_PodRule]:
-        """Return the violations of all rules whose answers depend on where pods are."""
+        """Return the violations of all rules whose answers depend on the nodes of pods."""
         audit = cluster_audit.ClusterAudit(
             self._choose, self._cache.snapshot, select_rule=judging.depends_on_pods
         )

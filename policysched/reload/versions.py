@@ -37,7 +37,7 @@ class OfferedVersion:
             or "".
         in_use: hash of the version that was last in use, or "" if the source does not record it.
         rollout_text: the settings of rollouts in YAML; None to use those of the configuration.
-        rollout_request: what an operator requests of the running rollout, or "".
+        rollout_request: the request of an operator about a rollout, a verb and a hash; or "".
     """
 
     texts: tuple[source.SourceText, ...] = ()

@@ -1,4 +1,4 @@
-"""Queries of guards: `$new_pods` and `$old_pods` stand for matchers of the pods of a version.
+"""Queries of guards: `$new_pods` and `$old_pods` are matchers of the pods of a version.
 
 A query is accepted only if each of its selectors contains one of them. A selector without them
 reads the pods of both versions together.

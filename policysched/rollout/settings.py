@@ -69,7 +69,7 @@ class Guard(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=T
 
     Attributes:
         name: identifies the guard in messages and metrics.
-        measure: what is measured; None if `query` is given.
+        measure: the measured value; None if `query` is given.
         query: PromQL expression for one number, with `$new_pods` and perhaps `$old_pods`.
         source: the name of the Prometheus source that answers `query`.
         most: the highest value that is accepted; None if `most_times_old` is given.
@@ -93,7 +93,7 @@ class RolloutSettings(msgspec.Struct, frozen=True, rename="camel", forbid_unknow
         guards: are evaluated in every stage that can measure them.
         min_pods: number of judged pods that a stage needs.
         timeout: how long a stage may take, such as `24h`.
-        on_timeout: what happens then: `rollBack`, or `wait` for an operator.
+        on_timeout: the reaction to the timeout: `rollBack`, or `wait` for an operator.
     """
 
     stages: tuple[Stage, ...] = ()

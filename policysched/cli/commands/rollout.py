@@ -124,7 +124,7 @@ def _format_time(time: datetime.datetime) -> str:
 
 
 def _print_request_result(done: requests.RequestResult, args: argparse.Namespace) -> None:
-    """Print what was requested of which rollout."""
+    """Print the request and its rollout."""
     verb, state = args.rollout_command, done.state
     if args.output == output.JSON:
         output.write_text(

@@ -42,7 +42,7 @@ def add_evict_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--evict",
         action="store_true",
-        help="show which violators could be moved to a node where nothing is violated, and with "
+        help="show the violators that could be moved to a node without violations, and with "
         "--dry-run=false evict them; needs --live",
     )
     group.add_argument(

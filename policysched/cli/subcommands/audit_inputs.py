@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from policysched.offline import metric_histories, sessions
 
 _LOOKBACK_SECONDS = 3600.0
-"""How far back the ages of violations are measured, unless --for asks for more."""
+"""Length of the history from which ages of violations are measured, unless --for is longer."""
 
 
 def add_metric_options(group: argparse._ActionsContainer) -> None:
@@ -43,8 +43,8 @@ def add_metric_options(group: argparse._ActionsContainer) -> None:
         metavar="DURATION",
         type=durations.parse_duration,
         default=0.0,
-        help="of the violations by metrics, list only those that have lasted so long, such as "
-        "10m; needs --prometheus",
+        help="of the violations by metrics, list only those that have lasted at least this time, "
+        "such as 10m; needs --prometheus",
     )
 
 
