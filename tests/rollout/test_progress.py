@@ -240,38 +240,41 @@ def test_no_stage_is_passed_without_evidence(
 ) -> None:
     """Whatever happens: each step is explained by the rules, and stages are not left out."""
     state = progress.start_rollout(plan, "new", "old", builders.EPOCH)
-    now = builders.EPOCH
+    now = waiting_since = builders.EPOCH
     for verdicts, judged_pods, seconds, is_paused in steps:
         now += datetime.timedelta(seconds=seconds)
         before = msgspec.structs.replace(state, is_paused=is_paused)
         check = progress.StageCheck(verdicts, judged_pods, is_held=is_paused)
         state = progress.advance_rollout(before, plan, check, now)
-        _check_step(before, state, plan, verdicts, judged_pods, now)
+        waited_seconds = (now - waiting_since).total_seconds()
+        _assert_step(before, state, plan, check, now, waited_seconds)
         if not state.is_running:
             break
+        if is_paused or state.stage != before.stage:
+            waiting_since = now
 
 
-def _check_step(
+def _assert_step(
     before: progress.RolloutState,
     after: progress.RolloutState,
     plan: settings.RolloutSettings,
-    verdicts: list[guards.GuardVerdict],
-    judged_pods: int,
+    check: progress.StageCheck,
     now: datetime.datetime,
+    waited_seconds: float,
 ) -> None:
     seconds = (now - before.stage_started_at).total_seconds()
-    states = {each.state for each in verdicts}
+    states = {each.state for each in check.verdicts}
     stage = plan.stages[before.stage]
     is_passable = (
         not before.is_paused
-        and judged_pods >= (plan.min_pods if stage.min_pods is None else stage.min_pods)
+        and check.judged_pods >= (plan.min_pods if stage.min_pods is None else stage.min_pods)
         and seconds >= stage.duration_seconds
         and states <= {guards.GuardState.OK}
     )
     is_tripped = guards.GuardState.TRIPPED in states
     is_late = (
         not (before.is_paused or is_passable)
-        and seconds >= plan.timeout_seconds
+        and waited_seconds >= plan.timeout_seconds
         and plan.on_timeout == "rollBack"
     )
     assert (after.status is ROLLED_BACK) is (is_tripped or is_late)
