@@ -104,6 +104,11 @@ class PolicyState:
         self.reloads: collections.Counter[OfferOutcome] = collections.Counter()
         self.listeners: list[Listener] = []
 
+    @property
+    def running_rollout(self) -> progress.RolloutState | None:
+        """The newest rollout of this process if it has not ended, or None."""
+        return self.rollout if self.rollout is not None and self.rollout.is_running else None
+
     def record_loaded_version(self, version: VersionInUse) -> None:
         """Record that another version took effect."""
         self.current = version

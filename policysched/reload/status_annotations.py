@@ -54,17 +54,15 @@ class WatchedConfigMap(Protocol):
 
 def make_status_annotations(state: states.PolicyState) -> dict[str, str | None]:
     """Return the annotations for a state; None removes an annotation."""
-    refused, rollout = state.refused, state.rollout
-    is_running = rollout is not None and rollout.is_running
-    stage = rollout.describe_stage() if rollout is not None and is_running else ""
+    refused, rollout = state.refused, state.running_rollout
     annotations: dict[str, str | None] = {
         HASH: state.current.hash,
         STATUS: _choose_status(state),
-        ROLLOUT: f"{rollout.new_hash}: {stage}" if rollout is not None and stage else None,
+        ROLLOUT: None if rollout is None else rollout.describe(),
         ERRORS: truncate_with_ellipsis(refused.details) if refused else None,
         WARNINGS: truncate_with_ellipsis("\n".join(state.current.warnings)) or None,
     }
-    if not is_running:
+    if rollout is None:
         annotations[ROLLOUT_REQUEST] = None  # it was about an earlier rollout
     return annotations
 
@@ -72,7 +70,7 @@ def make_status_annotations(state: states.PolicyState) -> dict[str, str | None]:
 def _choose_status(state: states.PolicyState) -> str:
     if state.is_frozen:
         return "frozen"
-    if state.rollout is not None and state.rollout.is_running:
+    if state.running_rollout is not None:
         return "rollout"
     if state.refused is None:
         return "ok"

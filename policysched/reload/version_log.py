@@ -141,12 +141,11 @@ def make_refused_version(
 
 def describe_running_rollout(state: states.PolicyState, limit_characters: int) -> str:
     """Return the new version and its stage in at most `limit_characters`, or ""."""
-    rollout = state.rollout
-    if rollout is None or not rollout.is_running:
+    rollout = state.running_rollout
+    if rollout is None:
         return ""
     paused = ", paused" if rollout.is_paused else ""
-    text = f"{rollout.new_hash}: {rollout.describe_stage()}{paused}"
-    return rejections.cut(text, limit_characters)
+    return rejections.cut(f"{rollout.describe()}{paused}", limit_characters)
 
 
 def _make_used_version(

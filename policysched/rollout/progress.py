@@ -95,6 +95,10 @@ class RolloutState(msgspec.Struct, frozen=True, rename="camel"):
             "reason": self.reason,
         }
 
+    def describe(self) -> str:
+        """Return the hash of the new version and the present stage."""
+        return f"{self.new_hash}: {self.describe_stage()}"
+
     def describe_stage(self) -> str:
         """Return the number and the pods of the present stage."""
         return f"stage {self.stage + 1} of {self.stage_count} ({self.stage_name})"

@@ -151,8 +151,8 @@ class RolloutController:
 
     def continues(self, version_hash: str) -> bool:
         """Return whether a version is in a stage, also if it was so before a restart."""
-        state = self._state.rollout
-        is_running = state is not None and state.is_running and state.new_hash == version_hash
+        running = self._state.running_rollout
+        is_running = running is not None and running.new_hash == version_hash
         return is_running or version_hash == self._awaited_hash != ""
 
     def takes_version(
@@ -206,8 +206,8 @@ class RolloutController:
                 self._live.unstage_version()
 
     def _end_replaced_rollout(self) -> None:
-        running = self._state.rollout
-        if running is not None and running.is_running:
+        running = self._state.running_rollout
+        if running is not None:
             _log.warning("the rollout of %s ends: the policies were edited", running.new_hash)
             self._state.rollout = self._writer.pending = self._end_as_replaced(running)
             self.outcomes[progress.RolloutStatus.REPLACED.value] += 1
@@ -302,7 +302,7 @@ class RolloutController:
             self._candidate = dataclasses.replace(self._candidate, is_inherited=True)
         self.evaluator.end()
         self._live.change_staged_pods(_decide_about_none)
-        if self._state.rollout is not None and self._state.rollout.is_running:
+        if self._state.running_rollout is not None:
             self._state.rollout = None
 
     async def run(self) -> NoReturn:
@@ -323,10 +323,10 @@ class RolloutController:
             return
         if self._is_beginning or not (self._has_term or await self._read_stored_state()):
             return
-        candidate, state = self._candidate, self._state.rollout
+        candidate, state = self._candidate, self._state.running_rollout
         if candidate is not None and self._starting is not None:
             await self._start(candidate, self._starting)
-        elif candidate is not None and state is not None and state.is_running:
+        elif candidate is not None and state is not None:
             await self._take_step(candidate, state, self._find_next_state(candidate, state))
         if self._writer.pending is not None:
             await self._writer.write(self._writer.pending)

@@ -56,7 +56,7 @@ class StageMeasurements:
     ) -> None:
         """Count from now on; in a shadow stage, repeat decisions with the profiles `shadowed`."""
         new_hash = state.new_hash
-        self._stage = f"{new_hash}: {state.describe_stage()}"
+        self._stage = state.describe()
         self.new, self.old = tally.VersionTally(), tally.VersionTally()
         self._hashes = (new_hash, state.old_hash)
         self._is_counting = True

@@ -16,8 +16,7 @@ def collect_rollout_metrics(
     rollouts: controller.RolloutController,
 ) -> Iterable[core.Metric]:
     """Yield the stage, pods and guards of the running rollout, and the outcomes of all."""
-    rollout = state.rollout
-    is_running = rollout is not None and rollout.is_running
+    rollout = state.running_rollout
     stage = core.GaugeMetricFamily(
         "policysched_rollout_stage",
         "Number of the present stage of the running rollout; no series without one.",
@@ -28,7 +27,7 @@ def collect_rollout_metrics(
         "Pods judged in the present stage, by version and last result.",
         labels=("version", "result"),
     )
-    if rollout is not None and is_running:
+    if rollout is not None:
         stage.add_metric((rollout.new_hash,), rollout.stage + 1)
         for version, counted in (
             ("new", rollouts.evaluator.measured.new),
@@ -41,7 +40,7 @@ def collect_rollout_metrics(
         "Value that a guard of the running rollout has measured in the present stage.",
         labels=("guard",),
     )
-    for verdict in rollouts.evaluator.verdicts if is_running else ():
+    for verdict in () if rollout is None else rollouts.evaluator.verdicts:
         if verdict.value is not None:
             values.add_metric((verdict.guard,), verdict.value)
     yield from (stage, pods, values)
