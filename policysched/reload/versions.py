@@ -101,7 +101,8 @@ class VersionChecker:
     """Checks and compiles versions with the settings of this process.
 
     Attributes:
-        declares_stages: whether the version that was checked last passes stages.
+        declares_stages: whether the settings of rollouts that were read last have stages; if so,
+            bindings name their version.
     """
 
     def __init__(
