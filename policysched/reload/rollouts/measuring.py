@@ -38,7 +38,7 @@ class StageMeasurements:
         self.new, self.old = tally.VersionTally(), tally.VersionTally()
         self._scheduler = scheduler
         self._clock = clock
-        self._hashes = ("", "")
+        self._tallies: dict[str, tally.VersionTally] = {}
         self._is_counting = False
         self._began_seconds = 0.0
         self._candidates: shadow_decisions.Candidates = {}
@@ -58,7 +58,7 @@ class StageMeasurements:
         new_hash = state.new_hash
         self._stage = state.describe()
         self.new, self.old = tally.VersionTally(), tally.VersionTally()
-        self._hashes = (new_hash, state.old_hash)
+        self._tallies = {new_hash: self.new, state.old_hash: self.old}
         self._is_counting = True
         self._began_seconds = self._clock.monotonic_seconds()
         self._candidates = {} if shadowed is None else _make_candidates(new_hash, shadowed)
@@ -82,16 +82,15 @@ class StageMeasurements:
         """Count an attempt that has ended and began in this stage."""
         if not self._is_counting or decision.started_seconds < self._began_seconds:
             return
-        _, old_hash = self._hashes
-        if decision.policy_hash not in self._hashes:
+        pods = self._tallies.get(decision.policy_hash)
+        if pods is None:
             return
-        ended_seconds = decision.ended_seconds
         is_bound = decision.result is counters.AttemptResult.SCHEDULED
         # A preemptor has a node as soon as its victims are gone.
         is_unschedulable = not is_bound and not decision.nominated_node_name
         judged = tally.JudgedPod(is_unschedulable, is_bound)
-        seconds = (ended_seconds or decision.started_seconds) - decision.started_seconds
-        pods = self.old if decision.policy_hash == old_hash else self.new
+        ended_seconds = decision.ended_seconds or decision.started_seconds
+        seconds = ended_seconds - decision.started_seconds
         pods.record_attempt(decision.uid, judged, seconds, len(decision.victims))
 
     def _count_verdict(
