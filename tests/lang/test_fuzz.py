@@ -19,7 +19,7 @@ from tests.lang import chunked, mutation
 
 _FOLDER = pathlib.Path(__file__).parent
 _MAX_LENGTH = 900
-MUTATIONS = 500
+MUTATIONS = 300
 
 
 def _read_originals() -> list[str]:

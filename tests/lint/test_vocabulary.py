@@ -14,7 +14,7 @@ from tests import seeds
 
 CLUSTER = pathlib.Path(__file__).parent / "vocabulary.yaml"
 NOW = datetime.datetime(2026, 3, 2, tzinfo=datetime.UTC)
-COUNT = 500
+COUNT = 300
 POLICIES_IN_A_TEXT = 4
 ZONE, HOST = "topology.kubernetes.io/zone", "kubernetes.io/hostname"
 

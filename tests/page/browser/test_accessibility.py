@@ -64,7 +64,7 @@ def find_contrast_faults(page: Any) -> list[str]:
     return [str(node["target"]) for fault in found["violations"] for node in fault["nodes"]]
 
 
-@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("width", [1280, pytest.param(390, marks=pytest.mark.proof)])
 def test_no_view_has_a_fault(demo_url: str, open_page: OpenPage, width: int) -> None:
     """WCAG 2.2 AA and axe-core's own rules; colours also in the dark."""
     # The policy of the page forbids foreign scripts, also those of a checker.

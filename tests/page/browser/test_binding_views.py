@@ -46,7 +46,7 @@ def ui(write_cluster: WriteCluster, serve: Serve, tmp_path: pathlib.Path) -> Ite
         yield url
 
 
-@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("width", [1280, pytest.param(390, marks=pytest.mark.proof)])
 def test_every_view_speaks_of_bindings_and_clusters(
     ui: str, open_page: OpenPage, width: int
 ) -> None:
@@ -198,7 +198,7 @@ def test_statements_that_choose_clusters_are_named_with_their_lines(
         assert "shop/replicas" in page.inner_text(".rules")
 
 
-@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("width", [1280, pytest.param(390, marks=pytest.mark.proof)])
 def test_a_binding_without_room_says_who_asks_for_how_many_clusters(
     spread: str, open_page: OpenPage, width: int
 ) -> None:
