@@ -52,8 +52,12 @@ class WatchedConfigMap(Protocol):
         ...
 
 
-def make_status_annotations(state: states.PolicyState) -> dict[str, str | None]:
-    """Return the annotations for a state; None removes an annotation."""
+def make_status_annotations(state: states.PolicyState, request: str = "") -> dict[str, str | None]:
+    """Return the annotations for a state; None removes an annotation.
+
+    A `request` that is not about the running rollout is removed. It would otherwise act as soon as
+    its version is tried again.
+    """
     refused, rollout = state.refused, state.running_rollout
     annotations: dict[str, str | None] = {
         HASH: state.current.hash,
@@ -62,8 +66,8 @@ def make_status_annotations(state: states.PolicyState) -> dict[str, str | None]:
         ERRORS: truncate_with_ellipsis(refused.details) if refused else None,
         WARNINGS: truncate_with_ellipsis("\n".join(state.current.warnings)) or None,
     }
-    if rollout is None:
-        annotations[ROLLOUT_REQUEST] = None  # it was about an earlier rollout
+    if rollout is None or (request and not request.endswith(f" {rollout.new_hash}")):
+        annotations[ROLLOUT_REQUEST] = None
     return annotations
 
 
@@ -141,7 +145,8 @@ class StatusAnnotationWriter:
         target = self._followed.latest
         if target is None or target.metadata.deletion_timestamp:
             return 0.0  # a new object will request a write
-        wished = make_status_annotations(self._state)
+        request = target.metadata.annotations.get(ROLLOUT_REQUEST, "")
+        wished = make_status_annotations(self._state, request)
         if not self._is_leading():
             self._written = None
             return 0.0 if _has_annotations(target.metadata.annotations, wished) else _LOOK_SECONDS

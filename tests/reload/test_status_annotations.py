@@ -13,6 +13,7 @@ import pytest
 from policysched.kube import config_maps, errors
 from policysched.reload import state as states
 from policysched.reload import status_annotations, versions
+from policysched.rollout import progress, settings
 from tests import builders
 from tests.kube.asynchronous import asynchronous
 from tests.reload import memory_store
@@ -100,6 +101,21 @@ async def test_warnings_of_the_version_in_use() -> None:
         scene.state.record_loaded_version(states.VersionInUse("mended", (), builders.EPOCH))
         await settle()
         assert scene.told == {"hash": "mended", "status": "ok"}
+
+
+@asynchronous
+async def test_a_request_about_another_version_is_removed() -> None:
+    """It would act as soon as its version is tried again."""
+    scene = Scene()
+    key = status_annotations.ROLLOUT_REQUEST
+    for asked, kept in (("promote old", None), ("pause new", "pause new")):
+        scene.latest = scene.store.put(NAME, {}, {key: asked})
+        plan = settings.RolloutSettings((settings.Stage(percent=50),))
+        scene.state.rollout = progress.start_rollout(plan, "new", "good", builders.EPOCH)
+        async with scene.running():
+            scene.state.record_staged_version("new")
+            await settle()
+        assert scene.told.get(key.removeprefix("policysched.io/")) == kept
 
 
 @asynchronous
