@@ -132,7 +132,7 @@ def audit_cluster(
         advance()
     snap = take_snapshot()
     found = [make_violation(each, snap) for each in verdicts]
-    found.sort(key=lambda each: (each.rule.head.name, each.node, each.pods[0].key))
+    found.sort(key=lambda each: (each.rule.head.name, each.profile, each.node, each.pods[0].key))
     return violations.AuditResult(found, audit.pod_count, audit.unknown, audit.attempt_rules)
 
 

@@ -26,6 +26,8 @@ class MoveLimits:
         max_per_workload: maximum number of pods of a workload that are moved in one run.
         moves_system_pods: whether pods of the priority classes `system-…` are moved.
         extenders: HTTP extenders; a simulation does not know their answers.
+        scheduler_names: schedulerNames of the pods that are moved; another scheduler would place
+            the pods of all others again.
     """
 
     excluded: selectors.Selector = selectors.NOTHING
@@ -33,6 +35,7 @@ class MoveLimits:
     max_per_workload: int = 1
     moves_system_pods: bool = False
     extenders: Collection[settings.ExtenderSettings] = ()
+    scheduler_names: Collection[str] = ("default-scheduler",)
 
 
 class MoveExclusions:
@@ -48,6 +51,9 @@ class MoveExclusions:
     def find_obstacle(self, info: pod_shape.PodInfo) -> str:
         """Return why a pod must not be moved now; "" if it may be."""
         limits, labels = self._limits, info.pod.metadata.labels
+        scheduler_name = info.pod.spec.scheduler_name
+        if scheduler_name not in limits.scheduler_names:
+            return f"no audited profile serves its schedulerName {scheduler_name}"
         workload = workloads.find_workload(info.pod.metadata)
         if workload is None:
             return "the pod has no controller that would create it again"
@@ -95,4 +101,4 @@ class MoveExclusions:
     def _list_budgets(self, info: pod_shape.PodInfo) -> list[disruption_budgets.DisruptionBudget]:
         metadata = info.pod.metadata
         known = self._budgets.list_in_namespace(metadata.namespace)
-        return [each for each in known if each.selector.matches(metadata.labels)]
+        return [each for each in known if each.eviction_selector.matches(metadata.labels)]

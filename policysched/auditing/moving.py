@@ -114,9 +114,10 @@ class PodMover:
     ) -> list[MoveRecord]:
         """Return the outcome for each violator.
 
+        If the loop guard cannot be written, the pod is not evicted, and no further one is.
+
         Raises:
             InputError: the memory of the loop guard is invalid.
-            RemoteError: the loop guard cannot be written; the pod was not evicted.
         """
         records: list[MoveRecord] = []
         for move in moves:
@@ -126,7 +127,12 @@ class PodMover:
                 self._planner.guard.add(move.list_guarded_moves(self._now), self._now)
                 record = MoveRecord(move, MoveOutcome.PLANNED)
             else:
-                record = await self._evict(move)
+                try:
+                    record = await self._evict(move)
+                except errors.RemoteError as error:
+                    # The report must name the pods that were evicted before.
+                    records.append(MoveRecord(move, MoveOutcome.FAILED, str(error)))
+                    return records
             records.append(record)
         return records
 

@@ -103,6 +103,7 @@ def _read_history(
     step_seconds = metric.refresh_seconds
     if not window_seconds:
         step_seconds = max(step_seconds, math.ceil(length_seconds / _MAX_STEPS))
+        length_seconds = math.ceil(length_seconds / step_seconds) * step_seconds
     steps = range_answers.make_range_query_times(
         times.end.timestamp(), length_seconds, step_seconds
     )
@@ -134,6 +135,8 @@ def replay_samples(
         if at_seconds <= times.end.timestamp()
     )
     first_seconds = times.end.timestamp() - times.length_seconds
+    earlier = [at_seconds for at_seconds, _, _ in steps if at_seconds <= first_seconds]
+    first_seconds = max(earlier, default=first_seconds)
     for number, (at_seconds, place, index) in enumerate(steps):
         _advance_clock(cluster, at_seconds)
         cluster.cache.metrics.refresh(histories[place].key, histories[place].get_samples(index))

@@ -97,7 +97,8 @@ def _audit(args: argparse.Namespace) -> int:
     """Audit, move violators if the options request it, and print the result."""
     from policysched.offline import sessions  # noqa: PLC0415 - `--help` does not need NumPy
 
-    at = args.now or clocks.SystemClock().now()
+    # Prometheus gets and gives times in milliseconds, so fractions of them cannot be compared.
+    at = (args.now or clocks.SystemClock().now()).replace(microsecond=0)
     args.now = at
     inputs = _read_inputs(args)
     with progress.show_reading_progress("reading the input", [args.cluster]):

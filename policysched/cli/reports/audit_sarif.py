@@ -35,7 +35,9 @@ def make_sarif_log(
                 sarif.make_location(file_regions.locate_span(spans[name], texts))
                 | {"logicalLocations": [{"name": node, "kind": "resource"}]}
             ],
-            "partialFingerprints": {"policysched/v1": _make_fingerprint(name, node)},
+            "partialFingerprints": {
+                "policysched/v1": _make_fingerprint(name, rule["profile"], node)
+            },
         }
         for name, rule in zip(rules, report["rules"], strict=True)
         for node, message in _describe_nodes(rule)
@@ -55,6 +57,6 @@ def _describe_nodes(rule: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield node["node"], f"{count} on node {node['node']}: {listed}{more} ({told})"
 
 
-def _make_fingerprint(rule: str, node: str) -> str:
-    content = f"{rule}\0{node}".encode("utf-8", "surrogatepass")
+def _make_fingerprint(rule: str, profile: str, node: str) -> str:
+    content = f"{rule}\0{profile}\0{node}".encode("utf-8", "surrogatepass")
     return hashlib.sha256(content).hexdigest()[:32]

@@ -37,7 +37,8 @@ def _format_summary(report: Mapping[str, Any]) -> str:
         return f"{good} among {judged}"
     number = f"{report['violatingPods']:,}"
     verb = "violates" if report["violatingPods"] == 1 else "violate"
-    rules = output.format_count(len(report["rules"]), "rule")
+    names = {(rule["policy"], rule["rule"]) for rule in report["rules"]}
+    rules = output.format_count(len(names), "rule")
     bad = styles.mark_text_style(f"{number} of {judged} {verb} {rules}", styles.BAD)
     return f"{bad}: the policies would not place them on their nodes"
 

@@ -157,6 +157,7 @@ async def _plan_and_move(
         args.max_per_workload or 1,
         bool(args.include_system_pods),
         decider.extenders,
+        {args.scheduler_name} if args.scheduler_name else set(decider.profiles.by_name),
     )
     is_dry_run = args.is_dry_run is not False
     cache = decider.cluster.cache

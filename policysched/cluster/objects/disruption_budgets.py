@@ -36,6 +36,7 @@ class DisruptionBudget:
     Attributes:
         selector: selects the protected pods. An absent, empty or invalid selector protects none
             (`defaultpreemption/default_preemption.go`, filterPodsWithPDBViolation).
+        eviction_selector: selects the pods as the Eviction API does: an empty selector selects all.
         disruptions_allowed: number of protected pods that can currently be evicted.
         disrupted_pods: names of pods whose eviction is already counted.
     """
@@ -43,6 +44,7 @@ class DisruptionBudget:
     namespace: str
     name: str
     selector: selectors.Selector
+    eviction_selector: selectors.Selector
     disruptions_allowed: int
     disrupted_pods: frozenset[str]
 
@@ -83,6 +85,7 @@ class DisruptionBudgets:
             namespace=meta.namespace,
             name=meta.name,
             selector=_make_protected_pod_selector(budget.spec.selector),
+            eviction_selector=selectors.from_label_selector(budget.spec.selector),
             disruptions_allowed=budget.status.disruptions_allowed,
             disrupted_pods=frozenset(budget.status.disrupted_pods),
         )

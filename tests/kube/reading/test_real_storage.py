@@ -199,6 +199,7 @@ async def test_budgets_are_followed(
             namespace=namespace,
             name="web",
             selector=selectors.from_match_labels({"app": "web"}),
+            eviction_selector=selectors.from_match_labels({"app": "web"}),
             disruptions_allowed=2,
             disrupted_pods=frozenset({"web-1"}),
         )
