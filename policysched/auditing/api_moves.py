@@ -72,15 +72,20 @@ class ApiViolatorEvictor:
         self._client = api_eviction.EvictionClient(api)
 
     async def evict(self, pod: pod_shape.PodInfo) -> None:
-        """Evict a pod; a pod that no longer exists needs no eviction.
+        """Evict a pod.
 
         Raises:
-            EvictionRefusedError: the API server refused.
+            EvictionRefusedError: the API server refused, or the pod no longer exists.
+            EvictionRejectedError: the pod was certainly not evicted.
             KubeError: the eviction failed, or its outcome is unknown.
         """
         try:
             await self._client.create_eviction(pod.pod.metadata)
         except (kube_errors.TooManyRequestsError, kube_errors.ConflictError) as error:
             raise moving.EvictionRefusedError(error.message) from error
-        except kube_errors.NotFoundError:
-            return
+        except kube_errors.NotFoundError as error:
+            raise moving.EvictionRefusedError("the pod no longer exists") from error
+        except kube_errors.KubeError as error:
+            if config_maps.is_final_failure(error):
+                raise moving.EvictionRejectedError(str(error)) from error
+            raise

@@ -167,7 +167,7 @@ class LiveAudit:
         ended = core.GaugeMetricFamily(
             "policysched_audit_last_end_timestamp_seconds", "Time at which the last audit ended."
         )
-        found = self.findings
+        found = self.findings if self._cluster.is_leading() else None
         if found is not None:
             counts = Counter(each.key for each in found.first_seen_seconds)
             now_seconds = self._clock.monotonic_seconds()

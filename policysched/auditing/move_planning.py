@@ -18,6 +18,7 @@ from policysched.auditing import (
     judging,
     loop_guard,
     move_exclusions,
+    violation_ages,
     violations,
 )
 from policysched.cluster import cache as caches
@@ -79,6 +80,8 @@ class MovePlanner:
         self._now = now
         self._audit = cluster_audit.ClusterAudit(choose, cache.snapshot)
         self._before: frozenset[_PodRule] | None = None
+        self._metric_rules: set[str] = set()
+        self._relieved_nodes: dict[str, str] = {}
 
     def plan_moves(self, found: Sequence[violations.Violation]) -> Iterator[PlannedMove]:
         """Yield each violator with its target or its obstacle, lowest priority first.
@@ -88,6 +91,9 @@ class MovePlanner:
         """
         rules_of: dict[str, list[str]] = {}
         pods: dict[str, pod_shape.PodInfo] = {}
+        self._metric_rules = {
+            each.rule.head.name for each in found if violation_ages.reads_metrics(each.rule)
+        }
         for each in found:
             for info in each.pods:
                 rules_of.setdefault(info.uid, []).append(each.rule.head.name)
@@ -99,6 +105,9 @@ class MovePlanner:
         """Put the pod of a move back, because it was not evicted."""
         self._cache.add_pod(move.pod)
         self._exclusions.note_refusal(move.pod)
+        node_name = move.pod.pod.spec.node_name
+        if self._relieved_nodes.get(node_name) == move.pod.uid:
+            del self._relieved_nodes[node_name]
         self._before = None
 
     def _plan_move(self, info: pod_shape.PodInfo, listed: Sequence[str]) -> PlannedMove:
@@ -110,6 +119,7 @@ class MovePlanner:
             )
         move = PlannedMove(info, rules)
         obstacle = self._exclusions.find_obstacle(info)
+        obstacle = obstacle or self._find_metric_obstacle(info, rules)
         if obstacle:
             return dataclasses.replace(move, obstacle=obstacle)
         if self._before is None:
@@ -121,7 +131,19 @@ class MovePlanner:
             self._cache.add_pod(info)
             return dataclasses.replace(move, obstacle=obstacle)
         self._exclusions.note_move(info)
+        if not self._metric_rules.isdisjoint(rules):
+            self._relieved_nodes[info.pod.spec.node_name] = info.uid
         return dataclasses.replace(move, target=target)
+
+    def _find_metric_obstacle(self, info: pod_shape.PodInfo, rules: Sequence[str]) -> str:
+        """Return why a violator of a rule by metrics must wait; "" if it need not.
+
+        The simulation does not know what a move changes in the samples of both nodes.
+        """
+        is_relieved = info.pod.spec.node_name in self._relieved_nodes
+        if not is_relieved or self._metric_rules.isdisjoint(rules):
+            return ""
+        return "an earlier move changes the metrics of its node; run the command again later"
 
     def _choose_target(self, info: pod_shape.PodInfo) -> tuple[str, str]:
         """Return the node on which the scheduler would place the pod, or "" and why there is none.

@@ -45,6 +45,10 @@ class EvictionRefusedError(errors.RemoteError):
     """The API server refused an eviction; the pod stays."""
 
 
+class EvictionRejectedError(errors.RemoteError):
+    """The eviction was certainly not made, for example because a right is missing."""
+
+
 class GuardConflictError(errors.RemoteError):
     """The memory of the loop guard has changed since it was read."""
 
@@ -79,6 +83,7 @@ class PodEvictor(Protocol):
 
         Raises:
             EvictionRefusedError: the API server refused.
+            EvictionRejectedError: the pod was certainly not evicted.
             RemoteError: the eviction failed, or its outcome is unknown.
         """
         ...
@@ -147,10 +152,10 @@ class PodMover:
 
     async def _evict(self, move: move_planning.PlannedMove) -> MoveRecord:
         """Evict a pod as soon as the rate permits it."""
-        await self._sleep(max(0.0, self._next_seconds - self._clock.monotonic_seconds()))
-        now_seconds = self._clock.monotonic_seconds()
+        now_seconds = max(self._next_seconds, self._clock.monotonic_seconds())
         if now_seconds - self._listed_at_seconds > MAX_LISTING_SECONDS:
             return self._skip(move, "the listing of the cluster is too old; run the command again")
+        await self._sleep(max(0.0, now_seconds - self._clock.monotonic_seconds()))
         guarded = move.list_guarded_moves(self._now)
         obstacle = await self._remember(move, guarded)
         if obstacle:
@@ -162,6 +167,10 @@ class PodMover:
             self._planner.take_back(move)
             await self._forget(guarded)
             return MoveRecord(move, MoveOutcome.REFUSED, str(error))
+        except EvictionRejectedError as error:
+            self._planner.take_back(move)
+            await self._forget(guarded)
+            return MoveRecord(move, MoveOutcome.FAILED, str(error))
         except errors.RemoteError as error:
             # The pod may have been evicted, so the guard keeps the move.
             return MoveRecord(move, MoveOutcome.FAILED, str(error))

@@ -380,6 +380,37 @@ def test_the_listing_gets_too_old() -> None:
     assert "too old" in found["two"][1]
 
 
+def test_one_pod_leaves_a_hot_node_in_a_run() -> None:
+    """The samples after its move are unknown, so the others wait for the next run."""
+    text = (
+        desk.METRICS
+        + """
+policy cool { for pods where app = web  reject when heat > 80% missing allow as hot }
+"""
+    )
+    cluster = _Cluster(text)
+    cluster.desk.place(_pod("one"), _pod("two"))
+    cluster.desk.sample("heat", slow=0.9, f1=0.2, f2=0.2)
+    found = cluster.plan()
+    assert found["one"] in ("f1", "f2")
+    assert "changes the metrics of its node" in found["two"]
+
+
+def test_an_eviction_that_was_certainly_not_made_is_forgotten() -> None:
+    """For example because a right is missing: the next run tries it again."""
+    world = _World()
+    world.failures = [moving.EvictionRejectedError("forbidden")]
+    assert world.move(_make_cluster("one")) == {"one": ("failed", "forbidden")}
+    assert world.stored == []
+
+
+def test_a_slow_rate_ends_at_once_instead_of_waiting() -> None:
+    """The listing would be too old after the pause."""
+    world = _World()
+    world.move(_make_cluster("one", "two"), pause=3600.0)
+    assert world.clock.monotonic_seconds() == 0.0
+
+
 def test_a_run_has_a_maximum_of_moves() -> None:
     """The others are named; a refused eviction is no move."""
     world = _World()
