@@ -29,12 +29,14 @@ class WorkloadMove(msgspec.Struct, frozen=True):
             which each is a move of its own.
         node: the node that the pod had to leave.
         at: the time of the move, in RFC 3339.
+        pod_uid: the pod, so that moves of one second are told apart.
     """
 
     workload: str
     rule: str
     node: str
     at: str
+    pod_uid: str = ""
 
 
 class LoopGuard:
@@ -74,6 +76,8 @@ class LoopGuard:
         self._earlier = [each for each in self._earlier if self._counts(each, now)]
         while self._earlier and self._is_too_large():
             self._earlier = self._earlier[1 + len(self._earlier) // 10 :]
+        while self._is_too_large():
+            self._own = self._own[1 + len(self._own) // 10 :]
 
     def remove(self, moves: Iterable[WorkloadMove]) -> None:
         """Forget moves of this run that did not take place."""
@@ -104,9 +108,12 @@ def decode_moves(text: str, where: str) -> list[WorkloadMove]:
         InputError: a line is not a move; without its memory, the guard cannot prevent a circle.
     """
     decoder = msgspec.json.Decoder(WorkloadMove)
+    advice = "delete its data to forget all moves"
     try:
-        return [decoder.decode(line) for line in text.splitlines() if line]
+        moves = [decoder.decode(line) for line in text.splitlines() if line]
     except msgspec.DecodeError as error:
-        raise errors.InputError(
-            where, f"is not a list of moves: {error}", help="delete its data to forget all moves"
-        ) from error
+        raise errors.InputError(where, f"is not a list of moves: {error}", help=advice) from error
+    for each in moves:
+        if clocks.parse_time(each.at) is None:
+            raise errors.InputError(where, f"has a move at `{each.at}`, no time", help=advice)
+    return moves

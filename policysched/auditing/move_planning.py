@@ -54,7 +54,10 @@ class PlannedMove:
         """Return the move for the loop guard, once for each rule."""
         workload = workloads.format_workload(self.pod.pod.metadata)
         at = now.isoformat(timespec="seconds")
-        return [loop_guard.WorkloadMove(workload, rule, self.node, at) for rule in self.rules]
+        return [
+            loop_guard.WorkloadMove(workload, rule, self.node, at, self.pod.uid)
+            for rule in self.rules
+        ]
 
 
 class MovePlanner:

@@ -227,7 +227,7 @@ def test_the_guard_stops_circles(move: tuple[str, str, str, float], words: str) 
 
 
 def test_the_memory_of_the_guard_is_bounded() -> None:
-    """Expired moves go first, then the oldest; moves of this run stay."""
+    """Expired moves go first, then the oldest ones of earlier runs, then those of this run."""
     many = [_move("w", f"rule-{number}", "n", 20) for number in range(loop_guard.MAX_MOVES)]
     guard = loop_guard.LoopGuard([_move("w", "old", "n", 30), *many], DAY)
     guard.add([_move("w", "new", "n", 0)], _NOW)
@@ -239,6 +239,21 @@ def test_the_memory_of_the_guard_is_bounded() -> None:
     guard = loop_guard.LoopGuard(large, DAY)
     guard.add([_move("w", "new", "n", 0)], _NOW)
     assert len(loop_guard.encode_moves(guard.moves)) <= loop_guard.MAX_BYTES
+    guard = loop_guard.LoopGuard((), DAY)
+    guard.add((_move("w", f"rule-{number}", "n", 0) for number in range(5000)), _NOW)
+    assert len(guard.moves) <= loop_guard.MAX_MOVES
+    assert guard.moves[-1].rule == "rule-4999"
+
+
+def test_moves_of_one_second_are_told_apart() -> None:
+    """Of two pods of a workload, the eviction of one is refused; the other's move is kept."""
+    world = _World()
+    cluster = _Cluster(max_per_workload=2)
+    cluster.desk.place(_pod("one", workload="web"), _pod("two", workload="web"))
+    world.failures = [moving.EvictionRefusedError("no")]
+    found = world.move(cluster, pause=0.0)
+    assert [outcome for outcome, _ in found.values()] == ["refused", "evicted"]
+    assert [each.pod_uid for each in world.stored] == ["two"]
 
 
 def test_the_memory_survives_in_text() -> None:
@@ -248,6 +263,8 @@ def test_the_memory_survives_in_text() -> None:
     assert loop_guard.decode_moves(text, "here") == moves
     with pytest.raises(errors.InputError, match="here"):
         loop_guard.decode_moves("{}", "here")
+    with pytest.raises(errors.InputError, match="here"):
+        loop_guard.decode_moves(text.replace(moves[0].at, "yesterday"), "here")
 
 
 # --- carrying out --------------------------------------------------------------------------------
