@@ -126,7 +126,7 @@ def replay_samples(
     """Refresh the metrics of a cluster at each time of their histories, up to the end.
 
     The clock of the cluster moves with the samples. `observe` is called with the state at each time
-    of the history.
+    of the history with the longest steps: between two of them, its samples may be too old.
     """
     steps = sorted(
         (at_seconds, place, index)
@@ -135,17 +135,32 @@ def replay_samples(
         if at_seconds <= times.end.timestamp()
     )
     first_seconds = times.end.timestamp() - times.length_seconds
-    earlier = [at_seconds for at_seconds, _, _ in steps if at_seconds <= first_seconds]
-    first_seconds = max(earlier, default=first_seconds)
+    observed = choose_observed_times(histories, first_seconds)
     for number, (at_seconds, place, index) in enumerate(steps):
         _advance_clock(cluster, at_seconds)
         cluster.cache.metrics.refresh(histories[place].key, histories[place].get_samples(index))
         is_last_of_time = number + 1 == len(steps) or steps[number + 1][0] > at_seconds
-        if is_last_of_time and first_seconds <= at_seconds < times.end.timestamp():
+        if is_last_of_time and at_seconds in observed and at_seconds < times.end.timestamp():
             observe(cluster.cache.snapshot())
     _advance_clock(cluster, times.end.timestamp())
     cluster.cache.expire_samples()
     observe(cluster.cache.snapshot())
+
+
+def choose_observed_times(
+    histories: Sequence[MetricHistory], first_seconds: float
+) -> frozenset[float]:
+    """Return the times of the history with the longest steps, from the last one before the first.
+
+    Histories with windows begin earlier, so only times from then on are counted.
+    """
+    times_of: list[list[float]] = []
+    for history in histories:
+        earlier = [each for each in history.at_seconds if each <= first_seconds]
+        least_seconds = max(earlier, default=first_seconds)
+        times_of.append([each for each in history.at_seconds if each >= least_seconds])
+    fewest: list[float] = min(times_of, key=len) if times_of else []
+    return frozenset(fewest)
 
 
 def _advance_clock(cluster: offline_cluster.OfflineCluster, to_seconds: float) -> None:
