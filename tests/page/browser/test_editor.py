@@ -189,7 +189,7 @@ def test_all_rows_of_a_plan_can_be_seen(
         page.wait_for_selector("h3:focus:has-text('30 pods would no longer fit')")
 
 
-@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("width", [1280, pytest.param(390, marks=pytest.mark.proof)])
 def test_a_plan_shows_long_names_in_low_rows(
     write_cluster: WriteCluster,
     serve: Serve,
