@@ -495,3 +495,18 @@ async def test_a_fault_of_a_query_makes_the_stage_wait() -> None:
     (verdict,) = evaluator.evaluate(state, plan, scene.live.current)
     assert verdict.state is guards.GuardState.UNKNOWN
     assert verdict.problem == "MemoryError: "
+
+
+@asynchronous
+async def test_decisions_are_followed_only_in_stages() -> None:
+    """Without a rollout, a decision costs nothing more."""
+    scene = Scene()
+    log = scene.world.scheduler.decisions
+    before = ([*log.listeners], [*log.end_listeners])
+    async with scene.running():
+        await scene.lead()
+        assert (log.listeners, log.end_listeners) == before
+        assert await scene.stage(reloads.offer(reloads.WEST)) == ["staged"]
+        assert (log.listeners, log.end_listeners) != before
+        assert await scene.take(reloads.offer(reloads.EAST)) == ["kept"]
+        assert (log.listeners, log.end_listeners) == before

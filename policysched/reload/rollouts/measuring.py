@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import heapq
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from policysched import clock as clocks
 from policysched.cluster.pods import pod_shape
@@ -16,6 +17,8 @@ from policysched.scheduler import scheduler as schedulers
 
 if TYPE_CHECKING:
     from policysched.cluster import snapshot
+
+_T = TypeVar("_T")
 
 _REJECTIONS = frozenset(
     {
@@ -34,39 +37,49 @@ class StageMeasurements:
     """
 
     def __init__(self, scheduler: schedulers.Scheduler, clock: clocks.Clock) -> None:
-        """Follow the decisions of a scheduler; nothing is counted before `begin_stage`."""
+        """Count decisions of a scheduler during stages; at other times, it pays nothing."""
         self.new, self.old = tally.VersionTally(), tally.VersionTally()
         self._scheduler = scheduler
         self._clock = clock
         self._tallies: dict[str, tally.VersionTally] = {}
-        self._is_counting = False
         self._began_seconds = 0.0
-        self._candidates: shadow_decisions.Candidates = {}
         self._stage = ""
-        scheduler.decisions.listeners.append(self._name_stage)
-        shadows = shadow_decisions.ShadowDecisions(
-            lambda: self._candidates, scheduler.events.pods, clock, scheduler.queue.has_ready_pod
-        )
-        shadows.verdict_listeners.append(self._count_verdict)
-        scheduler.decisions.listeners.append(shadows.repeat_with_candidates)
-        scheduler.decisions.end_listeners.append(self._count_decision)
+        self._listening = contextlib.ExitStack()
 
     def begin_stage(
         self, state: progress.RolloutState, shadowed: policies.Profiles | None = None
     ) -> None:
         """Count from now on; in a shadow stage, repeat decisions with the profiles `shadowed`."""
-        new_hash = state.new_hash
+        self.end()
+        new_hash, log = state.new_hash, self._scheduler.decisions
         self._stage = state.describe()
         self.new, self.old = tally.VersionTally(), tally.VersionTally()
         self._tallies = {new_hash: self.new, state.old_hash: self.old}
-        self._is_counting = True
         self._began_seconds = self._clock.monotonic_seconds()
-        self._candidates = {} if shadowed is None else _make_candidates(new_hash, shadowed)
+        self._listen(log.listeners, self._name_stage)
+        self._listen(log.end_listeners, self._count_decision)
+        if shadowed is not None:
+            shadows = self._make_shadow_decisions(_make_candidates(new_hash, shadowed))
+            self._listen(log.listeners, shadows.repeat_with_candidates)
 
     def end(self) -> None:
         """Count nothing more."""
-        self._is_counting = False
-        self._candidates = {}
+        self._listening.close()
+
+    def _listen(self, listeners: list[_T], listener: _T) -> None:
+        """Add a listener until `end`."""
+        listeners.append(listener)
+        self._listening.callback(listeners.remove, listener)
+
+    def _make_shadow_decisions(
+        self, candidates: shadow_decisions.Candidates
+    ) -> shadow_decisions.ShadowDecisions:
+        scheduler = self._scheduler
+        made = shadow_decisions.ShadowDecisions(
+            lambda: candidates, scheduler.events.pods, self._clock, scheduler.queue.has_ready_pod
+        )
+        made.verdict_listeners.append(self._count_verdict)
+        return made
 
     def _name_stage(
         self,
@@ -75,12 +88,11 @@ class StageMeasurements:
         _snap: snapshot.Snapshot,
     ) -> None:
         """Add the stage to a decision of either version."""
-        if self._is_counting:
-            decision.rollout_stage = self._stage
+        decision.rollout_stage = self._stage
 
     def _count_decision(self, decision: decisions.SchedulingDecision) -> None:
         """Count an attempt that has ended and began in this stage."""
-        if not self._is_counting or decision.started_seconds < self._began_seconds:
+        if decision.started_seconds < self._began_seconds:
             return
         pods = self._tallies.get(decision.policy_hash)
         if pods is None:
@@ -97,10 +109,9 @@ class StageMeasurements:
         self, decision: decisions.SchedulingDecision, verdict: shadow.Verdict
     ) -> None:
         """Count a decision that the new version repeated in a shadow stage."""
-        if self._is_counting:
-            rejected = verdict.outcome in _REJECTIONS
-            judged = tally.JudgedPod(is_unschedulable=rejected, is_bound=False)
-            self.new.record_attempt(decision.uid, judged, 0.0, 0)
+        rejected = verdict.outcome in _REJECTIONS
+        judged = tally.JudgedPod(is_unschedulable=rejected, is_bound=False)
+        self.new.record_attempt(decision.uid, judged, 0.0, 0)
 
     def list_bound_pods(self, version_hash: str) -> list[guard_queries.PodKey]:
         """Return the newest bound pods of a version, at most `guard_queries.MOST_PODS`."""
