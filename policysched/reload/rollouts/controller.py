@@ -259,10 +259,10 @@ class RolloutController:
         self._read_retries.record_success()
         self._has_term = True
         self._former_texts |= stored.former_texts
-        state = stored.state
-        if self._candidate is not None:
-            self._adopt_stored_state(self._candidate, state)
-            is_of_other = state is not None and state.new_hash != self._candidate_hash
+        state, candidate = stored.state, self._candidate
+        if candidate is not None:
+            self._adopt_stored_state(candidate, state)
+            is_of_other = state is not None and state.new_hash != candidate.hash
             self._inherited = state if is_of_other else None  # the watch may be behind
         elif state is not None and state.new_hash == self._awaited_hash:
             self._inherited = state
@@ -290,10 +290,6 @@ class RolloutController:
         else:
             self._writer.pending = stored
             self._roll_back(stored)
-
-    @property
-    def _candidate_hash(self) -> str:
-        return "" if self._candidate is None else self._candidate.hash
 
     def _stand_by(self) -> None:
         """End the term: another process may continue the rollout."""
