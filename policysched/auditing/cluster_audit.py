@@ -64,11 +64,11 @@ class ClusterAudit:
         for first in range(0, self._take_snapshot().size, size):
             self._group_pods(range(first, first + size), groups)
             yield ()
-        for (judge, _), uids in groups.items():
+        for uids in groups.values():
             rows = list(uids)
             for first in range(0, len(rows), size):
                 part = {row: uids[row] for row in rows[first : first + size]}
-                yield self._judge_present_pods(judge, part)
+                yield self._judge_present_pods(part)
 
     def judge_pod(self, info: pod_shape.PodInfo) -> Sequence[judging.RuleVerdict]:
         """Return the rejections of one pod on its node."""
@@ -102,21 +102,26 @@ class ClusterAudit:
                     groups.setdefault(key, {}).setdefault(row, []).append(info.uid)
 
     def _judge_present_pods(
-        self, judge: judging.ProfileJudge, uids_by_row: dict[int, list[str]]
+        self, uids_by_row: dict[int, list[str]]
     ) -> Sequence[judging.RuleVerdict]:
-        """Return the rejections of identical pods, without those that have left or changed."""
+        """Return the rejections of pods that were identical, without those that have left.
+
+        Pods that have changed since then are judged as they are now.
+        """
         snap = self._take_snapshot()
-        placed: dict[int, list[pod_shape.PodInfo]] = {}
-        shape: pod_shape.PodShape | None = None
+        placed: dict[tuple[judging.ProfileJudge, int], dict[int, list[pod_shape.PodInfo]]] = {}
         for row, uids in uids_by_row.items():
             present = {info.uid: info for info in snap.placed.get_pods(row)}
             for info in (present[uid] for uid in uids if uid in present):
-                shape = shape or info.shape
-                if info.shape is shape and _is_running(info):
-                    placed.setdefault(row, []).append(info)
-        if not placed:
-            return ()
-        return tuple(judge.judge_identical_pods(placed, snap, self.unknown))
+                judge = self.find_judge(info) if _is_running(info) else None
+                if judge is not None:
+                    of_shape = placed.setdefault((judge, info.shape.index), {})
+                    of_shape.setdefault(row, []).append(info)
+        return [
+            verdict
+            for (judge, _), identical in placed.items()
+            for verdict in judge.judge_identical_pods(identical, snap, self.unknown)
+        ]
 
 
 def audit_cluster(

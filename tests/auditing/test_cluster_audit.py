@@ -58,3 +58,15 @@ def test_a_pod_that_moves_between_two_steps_is_not_judged_on_its_old_node() -> N
     made.remove(_pod("one", "a"))
     made.place(_pod("one", "b"))
     assert [each for step in steps for each in step] == []
+
+
+def test_a_pod_that_changes_between_two_steps_hides_no_identical_pods() -> None:
+    """It is judged by its new labels, and the others by theirs."""
+    made = _make_desk()
+    made.place(_pod("one", "a"), _pod("two", "a"))
+    steps = _make_audit(made).judge_in_steps()
+    next(steps)
+    made.remove(_pod("one", "a"))
+    made.place(desk.pod("one", app="web", tier="front").node("a"))
+    judged = [info for step in steps for verdict in step for info in verdict.pods]
+    assert sorted(info.pod.metadata.name for info in judged) == ["one", "two"]
