@@ -35,7 +35,8 @@ def stop_on_signals() -> asyncio.Event:
         # The next signal then has its default effect and ends the process.
         for each in heard:
             signal.signal(each, signal.SIG_DFL)
-        loop.call_soon_threadsafe(stopping.set)
+        with contextlib.suppress(RuntimeError):  # the loop has ended
+            loop.call_soon_threadsafe(stopping.set)
 
     for each in heard:
         signal.signal(each, ask)

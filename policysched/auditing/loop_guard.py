@@ -1,8 +1,8 @@
 """Remember which workloads were moved for which rules, so that pods do not travel in circles.
 
 A workload is not moved again for the same rule within a time, nor back to a node that one of its
-pods had to leave within this time. The memory is bounded: expired moves are dropped first, then the
-oldest ones.
+pods had to leave within this time. The memory is bounded: the oldest moves are dropped. Moves are
+not dropped when their time is over, because another run can use a longer time.
 """
 
 from __future__ import annotations
@@ -70,10 +70,9 @@ class LoopGuard:
                 return f"the loop guard has a move away from {target} at {move.at}"
         return ""
 
-    def add(self, moves: Iterable[WorkloadMove], now: datetime.datetime) -> None:
-        """Add moves of this run; drop expired ones, and the oldest beyond the limits."""
+    def add(self, moves: Iterable[WorkloadMove]) -> None:
+        """Add moves of this run; drop the oldest beyond the limits."""
         self._own += moves
-        self._earlier = [each for each in self._earlier if self._counts(each, now)]
         while self._earlier and self._is_too_large():
             self._earlier = self._earlier[1 + len(self._earlier) // 10 :]
         while self._is_too_large():

@@ -30,6 +30,8 @@ class MoveOutcome(enum.StrEnum):
     """The eviction failed, or its outcome is unknown."""
     SKIPPED = "skipped"
     """It is not moved."""
+    INTERRUPTED = "interrupted"
+    """The run was interrupted before its eviction; further violators were not looked at."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -99,18 +101,19 @@ class PodMover:
         evictor: PodEvictor,
         pause_seconds: float,
         clock: clocks.Clock,
-        sleep: Callable[[float], Awaitable[None]],
+        wait: Callable[[float], Awaitable[bool]],
     ) -> None:
         """Carry out the moves of `planner`, whose cluster was listed just now.
 
-        Two evictions are at least `pause_seconds` apart.
+        Two evictions are at least `pause_seconds` apart. `wait` waits for some seconds, or until
+        the run is interrupted, and returns whether it is.
         """
         self._planner = planner
         self._store = store
         self._evictor = evictor
         self._pause_seconds = pause_seconds
         self._clock = clock
-        self._sleep = sleep
+        self._wait = wait
         self._listed_at_seconds = clock.monotonic_seconds()
         self._next_seconds = self._listed_at_seconds
 
@@ -126,10 +129,12 @@ class PodMover:
         """
         records: list[MoveRecord] = []
         for move in moves:
-            if move.obstacle:
+            if await self._wait(0.0):
+                record = _make_interrupted_record(move)
+            elif move.obstacle:
                 record = MoveRecord(move, MoveOutcome.SKIPPED, move.obstacle)
             elif is_dry_run:
-                self._planner.guard.add(move.list_guarded_moves(self._now), self._now)
+                self._planner.guard.add(move.list_guarded_moves(self._now))
                 record = MoveRecord(move, MoveOutcome.PLANNED)
             else:
                 try:
@@ -139,6 +144,8 @@ class PodMover:
                     records.append(MoveRecord(move, MoveOutcome.FAILED, str(error)))
                     return records
             records.append(record)
+            if record.outcome is MoveOutcome.INTERRUPTED:
+                return records
         return records
 
     @property
@@ -155,7 +162,8 @@ class PodMover:
         now_seconds = max(self._next_seconds, self._clock.monotonic_seconds())
         if now_seconds - self._listed_at_seconds > MAX_LISTING_SECONDS:
             return self._skip(move, "the listing of the cluster is too old; run the command again")
-        await self._sleep(max(0.0, now_seconds - self._clock.monotonic_seconds()))
+        if await self._wait(max(0.0, now_seconds - self._clock.monotonic_seconds())):
+            return _make_interrupted_record(move)
         guarded = move.list_guarded_moves(self._now)
         obstacle = await self._remember(move, guarded)
         if obstacle:
@@ -182,7 +190,7 @@ class PodMover:
         """Write a move into the loop guard; return an obstacle that another process wrote."""
         guard = self._planner.guard
         workload = workloads.format_workload(move.pod.pod.metadata)
-        guard.add(guarded, self._now)
+        guard.add(guarded)
         for attempt in range(1, _GUARD_ATTEMPTS + 1):
             try:
                 await self._store.write(guard)
@@ -205,3 +213,8 @@ class PodMover:
             await self._store.write(self._planner.guard)
         except errors.RemoteError:
             self._planner.guard.replace(await self._store.read())
+
+
+def _make_interrupted_record(move: move_planning.PlannedMove) -> MoveRecord:
+    reason = "the command was interrupted; it looked at no further violator"
+    return MoveRecord(dataclasses.replace(move, target=""), MoveOutcome.INTERRUPTED, reason)

@@ -51,6 +51,14 @@ class _ManifestConfigMap:
         return f"{namespace}/{name}" if name and namespace else str(name or "")
 
     @property
+    def annotations(self) -> dict[str, str]:
+        """The annotations that are text; {} if there are none."""
+        found = self._metadata.get("annotations")
+        if not isinstance(found, Mapping):
+            return {}
+        return {key: value for key, value in found.items() if isinstance(value, str)}
+
+    @property
     def _metadata(self) -> Mapping[str, Any]:
         metadata = self.value.get("metadata")
         return metadata if isinstance(metadata, Mapping) else {}
@@ -236,6 +244,7 @@ def _make_text_origin(
         origin,
         is_aliased=document.is_aliased(path),
         config_map=found.config_map.written_name,
+        annotations=found.config_map.annotations,
     )
 
 

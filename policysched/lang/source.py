@@ -5,6 +5,7 @@ from __future__ import annotations
 import bisect
 import dataclasses
 import functools
+from collections.abc import Mapping
 
 
 @dataclasses.dataclass(frozen=True, slots=True, order=True)
@@ -47,6 +48,7 @@ class Origin:
             value.
         config_map: the ConfigMap that has the text as a key, `namespace/name` or `name` as the
             manifest says; "" if it has no name.
+        annotations: the annotations of this ConfigMap.
     """
 
     file: str
@@ -55,6 +57,7 @@ class Origin:
     runs: tuple[tuple[int, int, int], ...] = ()
     is_aliased: bool = False
     config_map: str = ""
+    annotations: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -69,6 +69,7 @@ class PolicySet:
         plugins: the registry that creates the plugins.
         warnings: rendered findings of the check that are not errors.
         findings: the same findings, unrendered.
+        texts: the texts of the policies, with their positions in files.
     """
 
     program: checked.CheckedProgram | None
@@ -76,6 +77,7 @@ class PolicySet:
     plugins: registry.PluginRegistry
     warnings: tuple[str, ...] = ()
     findings: tuple[diagnostics.Diagnostic, ...] = ()
+    texts: tuple[source.SourceText, ...] = ()
 
     @property
     def content_hash(self) -> str:
@@ -184,9 +186,8 @@ def make_policy_set_from_texts(
             "--scheduler-name", problem, help=f"the policies declare {declared}"
         )
     rendered = tuple(rendering.render_diagnostic(each, result.texts) for each in result.diagnostics)
-    return PolicySet(
-        result.program, tuple(specs), plugins, rendered, findings=tuple(result.diagnostics)
-    )
+    findings = tuple(result.diagnostics)
+    return PolicySet(result.program, tuple(specs), plugins, rendered, findings, tuple(sources))
 
 
 def make_profile_specs(program: checked.CheckedProgram, implied_name: str) -> list[ProfileSpec]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import datetime
+import math
 from collections.abc import Sequence
 
 import msgspec
@@ -227,22 +228,30 @@ def test_the_guard_stops_circles(move: tuple[str, str, str, float], words: str) 
 
 
 def test_the_memory_of_the_guard_is_bounded() -> None:
-    """Expired moves go first, then the oldest ones of earlier runs, then those of this run."""
+    """The oldest ones of earlier runs go first, then those of this run."""
     many = [_move("w", f"rule-{number}", "n", 20) for number in range(loop_guard.MAX_MOVES)]
     guard = loop_guard.LoopGuard([_move("w", "old", "n", 30), *many], DAY)
-    guard.add([_move("w", "new", "n", 0)], _NOW)
+    guard.add([_move("w", "new", "n", 0)])
     assert len(guard.moves) <= loop_guard.MAX_MOVES
     assert guard.moves[-1].rule == "new"
     assert guard.moves[0].rule != "rule-0"
     assert not guard.find_obstacle("w", ["new"], "m", _NOW)
     large = [_move("w" * 1000, f"rule-{number}", "n", 20) for number in range(1000)]
     guard = loop_guard.LoopGuard(large, DAY)
-    guard.add([_move("w", "new", "n", 0)], _NOW)
+    guard.add([_move("w", "new", "n", 0)])
     assert len(loop_guard.encode_moves(guard.moves)) <= loop_guard.MAX_BYTES
     guard = loop_guard.LoopGuard((), DAY)
-    guard.add((_move("w", f"rule-{number}", "n", 0) for number in range(5000)), _NOW)
+    guard.add(_move("w", f"rule-{number}", "n", 0) for number in range(5000))
     assert len(guard.moves) <= loop_guard.MAX_MOVES
     assert guard.moves[-1].rule == "rule-4999"
+
+
+def test_a_short_time_forgets_no_moves_of_others() -> None:
+    """A run with --not-again-within 1h must not let a run with 24h move a pod in a circle."""
+    guard = loop_guard.LoopGuard([_move("w", "r", "n", 2)], datetime.timedelta(hours=1))
+    guard.add([_move("v", "r", "n", 0)])
+    kept = loop_guard.LoopGuard(guard.moves, DAY)
+    assert kept.find_obstacle("w", ["r"], "m", _NOW)
 
 
 def test_moves_of_one_second_are_told_apart() -> None:
@@ -279,6 +288,7 @@ class _World:
         self.conflicts: list[list[loop_guard.WorkloadMove]] = []
         self.failures: list[Exception] = []
         self.clock = clocks.ManualClock(_NOW)
+        self.interrupted_at_seconds = math.inf
 
     async def read(self) -> list[loop_guard.WorkloadMove]:
         """Return what is stored."""
@@ -298,9 +308,11 @@ class _World:
             raise self.failures.pop(0)
         self.log.append(f"evict {pod.pod.metadata.name} at {self.clock.monotonic_seconds():g}")
 
-    async def sleep(self, seconds: float) -> None:
-        """Let time pass."""
-        self.clock.advance(seconds)
+    async def wait(self, seconds: float) -> bool:
+        """Let time pass, or return at the interruption."""
+        left_seconds = self.interrupted_at_seconds - self.clock.monotonic_seconds()
+        self.clock.advance(max(0.0, min(seconds, left_seconds)))
+        return left_seconds <= seconds
 
     def move(
         self, cluster: _Cluster, *, is_dry_run: bool = False, pause: float = 10.0
@@ -309,7 +321,7 @@ class _World:
         found = cluster_audit.audit_cluster(cluster.choose, cluster.desk.cache.snapshot).violations
         cluster.guard = loop_guard.LoopGuard(self.stored, DAY)
         planner = cluster.make_planner()
-        mover = moving.PodMover(planner, self, self, pause, self.clock, self.sleep)
+        mover = moving.PodMover(planner, self, self, pause, self.clock, self.wait)
         records: Sequence[moving.MoveRecord] = asyncio.run(
             mover.move(planner.plan_moves(found), is_dry_run=is_dry_run)
         )
@@ -386,6 +398,18 @@ def test_no_pod_is_evicted_if_the_guard_cannot_be_written() -> None:
     world.conflicts = [[]] * 9
     assert world.move(cluster) == {"one": ("failed", "changed")}
     assert world.log == []
+
+
+@pytest.mark.parametrize("at_seconds", [0.0, 5.0])
+def test_an_interrupted_run_reports_what_it_did(at_seconds: float) -> None:
+    """The pods that were evicted before must be known; nothing is evicted afterwards."""
+    world = _World()
+    world.interrupted_at_seconds = at_seconds
+    found = world.move(_make_cluster("one", "two", "three"))
+    evicted = {"one": ("evicted", "")} if at_seconds else {}
+    reason = "the command was interrupted; it looked at no further violator"
+    assert found == evicted | {"three" if at_seconds else "one": ("interrupted", reason)}
+    assert len(world.stored) == len(evicted)
 
 
 def test_the_listing_gets_too_old() -> None:

@@ -113,3 +113,29 @@ def test_disruption_budgets_and_labels_keep_pods(scene: audit_scene.Scene) -> No
     (move,) = scene.evict("--dry-run=false", "--exclude=app in (web, db)")
     assert move["reason"] == "--exclude selects the pod"
     assert scene.nodes_of("web") == [node]
+
+
+@pytest.mark.proof
+def test_an_interrupted_command_reports_its_evictions(scene: audit_scene.Scene) -> None:
+    """Ctrl-C during the pause between two evictions."""
+    scene.create_replica_set("web", 2)
+    before = scene.wait_bound("web", 2)
+    for node in before:
+        scene.label_node(node, pool="slow")
+    moves = scene.interrupt_eviction("--max-per-workload=2", "--rate=1/m")
+    assert [each["outcome"] for each in moves] == ["evicted", "interrupted"]
+    assert len(scene.read_guard()) == 1
+
+
+@pytest.mark.proof
+def test_no_pod_is_moved_by_a_version_that_is_not_in_force(scene: audit_scene.Scene) -> None:
+    """During a rollout, the ConfigMap has the texts of the new version."""
+    scene.create_replica_set("web")
+    (node,) = scene.wait_bound("web", 1)
+    scene.label_node(node, pool="slow")
+    scene.use_config_map(
+        {"policysched.io/hash": "0123456789ab", "policysched.io/status": "rollout"}
+    )
+    problem = scene.fail_to_evict("--dry-run=false")
+    assert "names version 0123456789ab as the version in force (status rollout)" in problem
+    assert scene.nodes_of("web") == [node]

@@ -21,6 +21,7 @@ from policysched.cli.subcommands import audit_evict, audit_inputs
 if TYPE_CHECKING:
     from policysched.auditing import moving, violations
     from policysched.offline import sessions
+    from policysched.profiles import policies
 
 _TEXT, _SARIF = "text", "sarif"
 _EPILOG = """\
@@ -106,6 +107,7 @@ def _audit(args: argparse.Namespace) -> int:
     offline_options.print_session_warnings(session)
     if session.is_lines:
         raise errors.InputError("<stdin>", "has JSON lines; an audit needs one cluster")
+    _require_version_in_force(session.factory.policies, is_moving=args.evict)
     source = audit_inputs.AuditSource(session, at, args)
     decider, result = source.audit()
     fast_exit.keep_until_exit(decider)
@@ -119,9 +121,8 @@ def _audit(args: argparse.Namespace) -> int:
     if args.evict:
         moves = audit_evict.move_violators(decider, result.violations, args)
     _write(decider, result, args, moves)
-    if moves is not None and audit_evict.has_failed_moves(moves):
-        return errors.EXIT_WRONG_INPUT
-    return errors.EXIT_FINDINGS if result.violations else errors.EXIT_OK
+    code = audit_evict.find_error_code(moves or ())
+    return code or (errors.EXIT_FINDINGS if result.violations else errors.EXIT_OK)
 
 
 def _read_inputs(args: argparse.Namespace) -> sessions.OfflineInputs:
@@ -136,8 +137,21 @@ def _read_inputs(args: argparse.Namespace) -> sessions.OfflineInputs:
         inputs = dataclasses.replace(inputs, policies=inputs.configuration.policies.paths)
     if not inputs.policies:
         raise errors.UsageError("no policies are named: a file, a folder, a manifest, or `-`")
-    args.policies = list(inputs.policies)
     return inputs
+
+
+def _require_version_in_force(policy_set: policies.PolicySet, *, is_moving: bool) -> None:
+    """Print a warning if another version of the policies is in force.
+
+    Raises:
+        InputError: pods were to be moved by the wrong version.
+    """
+    problem = audit_inputs.find_other_version(policy_set)
+    advice = "`policysched rollback --list -o json` has the texts of each version"
+    if problem and is_moving:
+        raise errors.InputError("--evict", problem, help=advice)
+    if problem:
+        output.print_warning(f"{problem}; {advice}")
 
 
 def _lasts(violation: violations.Violation, least_seconds: float) -> bool:
@@ -162,7 +176,7 @@ def _write(
     if args.output == output.JSON:
         output.write_text(output.encode_json(report))
     elif args.output == _SARIF:
-        texts = audit_inputs.read_policy_texts(args.policies)
+        texts = {each.name: each for each in policy_set.texts}
         output.write_text(output.encode_json(audit_sarif.make_sarif_log(report, result, texts)))
     else:
         output.write_report(audit_text.format_audit_text(report))

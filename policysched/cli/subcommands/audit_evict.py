@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import datetime
 import re
 from typing import TYPE_CHECKING
@@ -13,7 +14,7 @@ from policysched.cli.options import api_connection, durations, label_selectors
 from policysched.cli.render import progress
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Awaitable, Callable, Sequence
 
     from policysched.auditing import moving, violations
     from policysched.offline import sessions
@@ -126,11 +127,17 @@ def move_violators(
         return asyncio.run(_plan_and_move(decider, found, args))
 
 
-def has_failed_moves(records: Sequence[moving.MoveRecord]) -> bool:
-    """Return whether an eviction failed, other than by a refusal of the API server."""
+def find_error_code(records: Sequence[moving.MoveRecord]) -> int:
+    """Return the exit code if an eviction failed or the run was interrupted; otherwise 0.
+
+    A refusal of the API server is no failure.
+    """
     from policysched.auditing import moving  # noqa: PLC0415 - most runs move nothing
 
-    return any(each.outcome is moving.MoveOutcome.FAILED for each in records)
+    outcomes = {each.outcome for each in records}
+    if moving.MoveOutcome.FAILED in outcomes:
+        return errors.EXIT_WRONG_INPUT
+    return errors.EXIT_INTERRUPTED if moving.MoveOutcome.INTERRUPTED in outcomes else 0
 
 
 async def _plan_and_move(
@@ -139,8 +146,6 @@ async def _plan_and_move(
     args: argparse.Namespace,
 ) -> list[moving.MoveRecord]:
     """Plan the moves, and carry them out."""
-    import asyncio  # noqa: PLC0415 - most runs move nothing
-
     from policysched.auditing import (  # noqa: PLC0415 - as above
         api_moves,
         loop_guard,
@@ -181,9 +186,29 @@ async def _plan_and_move(
             api_moves.ApiViolatorEvictor(api),
             args.rate or _DEFAULT_PAUSE_SECONDS,
             clocks.SystemClock(),
-            asyncio.sleep,
+            _make_wait(),
         )
         return await mover.move(planner.plan_moves(found), is_dry_run=is_dry_run)
+
+
+def _make_wait() -> Callable[[float], Awaitable[bool]]:
+    """Return a function that waits until a time is over or a signal interrupts the command.
+
+    Without it, Ctrl-C would lose the report of the pods that were evicted before.
+    """
+    import asyncio  # noqa: PLC0415 - most runs move nothing
+
+    from policysched import process  # noqa: PLC0415 - as above
+
+    stopping = process.stop_on_signals()
+
+    async def wait(seconds: float) -> bool:
+        """Return whether the command was interrupted."""
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(stopping.wait(), seconds)
+        return stopping.is_set()
+
+    return wait
 
 
 def _parse_boolean(text: str) -> bool:

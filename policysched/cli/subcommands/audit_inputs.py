@@ -13,12 +13,11 @@ from policysched.cli.render import progress
 
 if TYPE_CHECKING:
     import datetime
-    from collections.abc import Mapping
 
     from policysched.auditing import violations
     from policysched.inputs import cluster_file
-    from policysched.lang import source
     from policysched.offline import metric_histories, sessions
+    from policysched.profiles import policies
 
 _LOOKBACK_SECONDS = 3600.0
 """Length of the history from which ages of violations are measured, unless --for is longer."""
@@ -48,12 +47,25 @@ def add_metric_options(group: argparse._ActionsContainer) -> None:
     )
 
 
-def read_policy_texts(paths: list[str]) -> Mapping[str, source.SourceText]:
-    """Return the policy texts by name, to find places in their files."""
-    from policysched.inputs import policy_sources  # noqa: PLC0415 - most runs need no texts
+def find_other_version(policy_set: policies.PolicySet) -> str:
+    """Return which other version is in force according to the ConfigMap of the policies, or "".
 
-    files = [path for path in paths if path != "-"]
-    return {text.name: text for text in policy_sources.read_policy_texts(files)}
+    `run` writes the version in force to an annotation. It differs from the texts during a rollout,
+    after a rollback, while reloads are frozen, and if the texts were refused.
+    """
+    from policysched.reload import status_annotations  # noqa: PLC0415 - not needed for `--help`
+
+    for text in policy_set.texts:
+        annotations = {} if text.origin is None else text.origin.annotations
+        in_force = annotations.get(status_annotations.HASH, policy_set.content_hash)
+        if in_force != policy_set.content_hash:
+            status = annotations.get(status_annotations.STATUS, "unknown")
+            return (
+                f"the ConfigMap names version {in_force} as the version in force "
+                f"(status {status}), but its texts with these params are version "
+                f"{policy_set.content_hash}"
+            )
+    return ""
 
 
 class AuditSource:

@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 
 from policysched.cli import main
+from policysched.lang import source
+from policysched.lang.checked import content_hash
 from tests import report_schemas
 from tests.cli import clusters
 from tests.promapi import fake_prometheus as fake
@@ -274,6 +276,25 @@ def test_wrong_input_is_one_error(
     said = capsys.readouterr()
     assert said.out == ""
     assert words in said.err
+
+
+@pytest.mark.parametrize("in_force, status", [("0123456789ab", "rollout"), ("", "ok")])
+def test_a_config_map_whose_version_is_not_in_force_is_a_warning(
+    inputs: list[str], capsys: pytest.CaptureFixture[str], in_force: str, status: str
+) -> None:
+    """During a rollout and after a rollback, another version than that of the texts decides."""
+    own = content_hash.hash_policy_texts_and_params([source.SourceText("web.policy", POLICY)], {})
+    notes = {"policysched.io/hash": in_force or own, "policysched.io/status": status}
+    manifest = {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": "policies", "annotations": notes},
+        "data": {"web.policy": POLICY},
+    }
+    pathlib.Path("map.yaml").write_text(json.dumps(manifest), encoding="utf-8")
+    assert main.main(["audit", *inputs[:2], "map.yaml", "--at", AT]) == 1
+    warning = f"names version {in_force} as the version in force (status {status})"
+    assert (warning in capsys.readouterr().err) == bool(in_force)
 
 
 def test_a_configuration_can_name_the_policies(

@@ -6,6 +6,7 @@ import contextlib
 import json
 import pathlib
 import re
+import signal
 import subprocess
 import urllib.request
 from typing import TYPE_CHECKING, Any
@@ -111,9 +112,31 @@ class Scene:
         )
 
     def _run_audit(self, *flags: str) -> subprocess.CompletedProcess[str]:
-        command = [*scheduler_process.PROGRAM, "audit", "--kubeconfig"]
-        command += [str(self.scheduler.kubeconfig), str(self.policy), "-o", "json", *flags]
+        command = self._make_command(*flags)
         return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+
+    def _make_command(self, *flags: str) -> list[str]:
+        command = [*scheduler_process.PROGRAM, "audit", "--kubeconfig"]
+        return [*command, str(self.scheduler.kubeconfig), str(self.policy), "-o", "json", *flags]
+
+    def interrupt_eviction(self, *flags: str) -> list[dict[str, Any]]:
+        """Send SIGINT to `audit --evict` after its first eviction; return the reported moves."""
+        command = self._make_command("--evict", "--dry-run=false", *flags)
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as running:
+            self.scheduler.wait_until(lambda: len(self.read_guard()) == 1)
+            running.send_signal(signal.SIGINT)
+            said, _ = running.communicate(timeout=60)
+        assert running.returncode == 130
+        moves: list[dict[str, Any]] = json.loads(said)["moves"]["pods"]
+        return moves
+
+    def use_config_map(self, annotations: dict[str, str]) -> None:
+        """Audit the policies as a ConfigMap with annotations."""
+        data = {self.policy.name: self.policy.read_text(encoding="utf-8")}
+        metadata = {"name": "policies", "annotations": annotations}
+        manifest = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}
+        self.policy = self.policy.with_name("config-map.yaml")
+        self.policy.write_text(json.dumps(manifest), encoding="utf-8")
 
     def fail_to_evict(self, *flags: str) -> str:
         """Return the error of `audit --evict`."""
