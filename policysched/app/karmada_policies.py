@@ -126,7 +126,9 @@ class KarmadaPolicyFollower:
             around.loop, self._metrics, self._clock, self._rows
         )
         live.use_version(start.checked.policy_set, self._make_cluster_policies(start.checked))
-        state = policy_reloads.make_initial_policy_state(start, followed, self._clock.now())
+        state = policy_reloads.make_initial_policy_state(
+            start, followed, self._recipe, self._clock.now()
+        )
         reloads = reloader.Reloader(
             self._recipe, state, live, self._make_cluster_policies, self._clock, known=start.offer
         )

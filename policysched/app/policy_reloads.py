@@ -32,12 +32,18 @@ from policysched.scheduler import scheduler as schedulers
 def make_initial_policy_state(
     start: initial_version.InitialVersion,
     source: initial_version.PolicySource | None,
+    recipe: versions.VersionChecker,
     now: datetime.datetime,
 ) -> state.PolicyState:
     """Return the state of the policies at the start of a process."""
     origin = source.origin if source else "none"
     version = state.make_version_in_use(start.checked, now)
-    return state.PolicyState(origin, version, is_frozen=start.offer.is_frozen)
+    return state.PolicyState(
+        origin,
+        version,
+        is_frozen=start.offer.is_frozen,
+        declares_stages=recipe.declares_stages(start.offer),
+    )
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -77,7 +83,7 @@ def add_policy_reloads(
         return
     if isinstance(source, config_map_source.ConfigMapSource):
         joined.config_map = lambda: source.last
-    make = make_writing_profiles_factory(joined.writers, joined.scheduler, joined.rng, recipe)
+    make = make_writing_profiles_factory(joined.writers, joined.scheduler, joined.rng, in_use)
     reloads = reloader.Reloader(
         recipe, in_use, joined.profiles, make, joined.clock, known=_get_known_offer(start)
     )
@@ -111,17 +117,17 @@ def make_writing_profiles_factory(
     written: writers.ApiWriters,
     scheduler: schedulers.Scheduler,
     rng: random.Random,
-    recipe: versions.VersionChecker,
+    in_use: state.PolicyState,
 ) -> Callable[[versions.CheckedVersion], policies.Profiles]:
     """Return a function that makes the profiles of a version, whose plugins write to the API.
 
-    While versions pass stages, each pod gets an annotation with the version that bound it.
+    Each pod gets an annotation with the version that bound it while `in_use` says so.
     """
 
     def make_handle(checked: versions.CheckedVersion) -> handles.Handle:
         annotations = {versions.VERSION_ANNOTATION: checked.hash}
         return written.make_plugin_handle(
-            scheduler, rng, lambda: annotations if recipe.declares_stages else {}
+            scheduler, rng, lambda: annotations if in_use.annotates_pods else {}
         )
 
     return reloader.make_profiles_factory(make_handle)

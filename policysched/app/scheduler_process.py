@@ -174,7 +174,9 @@ class SchedulerProcess:
                 hash=start.checked.hash or "none",
             ),
         )
-        state = policy_reloads.make_initial_policy_state(start, followed, self._clock.now())
+        state = policy_reloads.make_initial_policy_state(
+            start, followed, self._recipe, self._clock.now()
+        )
         joined = self._assemble_process(connections, stopping, start.checked, state)
         policy_reloads.add_policy_reloads(joined, start, followed, self._recipe)
         await self._run_components(joined)
@@ -239,9 +241,8 @@ class SchedulerProcess:
             clock,
             settings=self._make_settings(),
         )
-        made = policy_reloads.make_writing_profiles_factory(written, scheduler, rng, self._recipe)(
-            first
-        )
+        make = policy_reloads.make_writing_profiles_factory(written, scheduler, rng, state)
+        made = make(first)
         for line in profile_members.describe_profiles(made):
             _log.info("%s", line)
         watches = reflectors.ClusterReflectors(api, scheduler, rng, connected)

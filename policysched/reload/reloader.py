@@ -164,6 +164,7 @@ class Reloader(Generic[_Made]):
                 "reloads are %s %s", change, logs.format_log_fields(hash=self._current_hash)
             )
         self.state.is_frozen = offer.is_frozen
+        self.state.declares_stages = self._recipe.declares_stages(offer)
         if version_hash == self.state.current.hash and not offer.problem:
             self._record_unchanged_version()
             refusal = self._recipe.check_rollout(offer)

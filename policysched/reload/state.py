@@ -88,18 +88,27 @@ class PolicyState:
             was neither.
         refused_at: time of the refusal or of the rollback.
         is_frozen: whether other versions are held back.
+        declares_stages: whether the newest offer declares stages, whatever became of its version.
         rollout: the newest rollout of this process, or None; its end does not remove it.
         reloads: number of loaded and of refused versions since the start.
         listeners: called with every offer that changed this state.
     """
 
-    def __init__(self, origin: str, current: VersionInUse, *, is_frozen: bool = False) -> None:
+    def __init__(
+        self,
+        origin: str,
+        current: VersionInUse,
+        *,
+        is_frozen: bool = False,
+        declares_stages: bool = False,
+    ) -> None:
         """Start with the good version `current` from the source `origin`."""
         self.origin = origin
         self.current = current
         self.refused: versions.VersionRefusal | None = None
         self.refused_at: datetime.datetime | None = None
         self.is_frozen = is_frozen
+        self.declares_stages = declares_stages
         self.rollout: progress.RolloutState | None = None
         self.reloads: collections.Counter[OfferOutcome] = collections.Counter()
         self.listeners: list[Listener] = []
@@ -108,6 +117,14 @@ class PolicyState:
     def running_rollout(self) -> progress.RolloutState | None:
         """The newest rollout of this process if it has not ended, or None."""
         return self.rollout if self.rollout is not None and self.rollout.is_running else None
+
+    @property
+    def annotates_pods(self) -> bool:
+        """Whether bindings annotate pods with their version: guards find pods by it.
+
+        A running rollout continues while the settings of rollouts have errors.
+        """
+        return self.declares_stages or self.running_rollout is not None
 
     def record_loaded_version(self, version: VersionInUse) -> None:
         """Record that another version took effect."""

@@ -98,12 +98,7 @@ class CheckedVersion:
 
 
 class VersionChecker:
-    """Checks and compiles versions with the settings of this process.
-
-    Attributes:
-        declares_stages: whether the settings of rollouts that were read last have stages; if so,
-            bindings name their version.
-    """
+    """Checks and compiles versions with the settings of this process."""
 
     def __init__(
         self,
@@ -118,7 +113,6 @@ class VersionChecker:
         A rule that has expired, by the wall clock of `clock`, causes a warning. Without
         `has_rollouts`, versions that declare stages are refused.
         """
-        self.declares_stages = False
         self._has_rollouts = has_rollouts
         self._clock = clock or clocks.SystemClock()
         self._configuration = configuration
@@ -190,6 +184,13 @@ class VersionChecker:
             return make_version_refusal(self.compute_hash(offer.texts), error)
         return None
 
+    def declares_stages(self, offer: OfferedVersion) -> bool:
+        """Return whether stages are declared; settings of rollouts with errors declare none."""
+        try:
+            return bool(self._read_rollout(offer).stages)
+        except errors.InputError:
+            return False
+
     def _read_rollout_or_none(self, offer: OfferedVersion) -> settings.RolloutSettings:
         """Return the settings of rollouts; without stages if they have errors and need none.
 
@@ -217,7 +218,6 @@ class VersionChecker:
             from policysched.config import config_reading  # noqa: PLC0415 - jsonschema takes 30 ms
 
             found = config_reading.parse_rollout(offer.rollout_text, self._configuration)
-        self.declares_stages = bool(found.stages)
         return found
 
     def _refuse_rollout(self, offer: OfferedVersion) -> settings.RolloutSettings:

@@ -5,9 +5,13 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
+import pytest
+
+from policysched.app import policy_reloads
 from policysched.config import config
-from policysched.reload import versions
+from policysched.reload import initial_version, versions
 from policysched.rollout import progress, settings
+from tests import builders
 from tests.kube.asynchronous import asynchronous
 from tests.reload import test_reloader as reloads
 from tests.reload import test_rollout_controller as controllers
@@ -133,3 +137,56 @@ async def test_a_restart_with_fewer_stages_begins_again() -> None:
         await following.place_pods()
         await following.tick()
         assert following.rollout.status is progress.RolloutStatus.PROMOTED
+
+
+_STAGES = "stages: [{percent: 50}]\n"
+_BROKEN = "stages: nonsense\n"
+
+
+@pytest.mark.parametrize(
+    "newest",
+    [
+        pytest.param(reloads.offer(reloads.EAST), id="removed"),
+        pytest.param(reloads.offer(reloads.BAD), id="removed, and a bad version"),
+        pytest.param(reloads.offer(reloads.WEST, is_frozen=True), id="removed in a freeze"),
+        pytest.param(reloads.offer(reloads.EAST, rollout_text=_BROKEN), id="broken"),
+        pytest.param(reloads.offer(reloads.WEST, rollout_text=_BROKEN), id="broken, and an edit"),
+    ],
+)
+@asynchronous
+async def test_pods_are_annotated_while_the_newest_offer_declares_stages(
+    newest: versions.OfferedVersion,
+) -> None:
+    """Whatever becomes of the version that comes with the settings."""
+    scene = reloads.Scene()
+    async with scene.running():
+        assert not scene.state.annotates_pods
+        await scene.take(reloads.offer(reloads.EAST, rollout_text=_STAGES))
+        assert scene.state.annotates_pods
+        await scene.take(newest)
+        assert not scene.state.annotates_pods
+
+
+@asynchronous
+async def test_pods_are_annotated_while_a_rollout_continues() -> None:
+    """Settings with errors are refused, and guards of the running rollout still ask for pods."""
+    scene = controllers.Scene()
+    async with scene.running():
+        await scene.lead()
+        await scene.enter_share_stage()
+        broken = reloads.offer(reloads.WEST, rollout_text=_BROKEN)
+        assert await scene.take(broken) == ["refused"]
+        assert (scene.state.declares_stages, scene.state.annotates_pods) == (False, True)
+        await scene.take(dataclasses.replace(broken, texts=reloads.offer(reloads.EAST).texts))
+        assert not scene.state.annotates_pods
+
+
+def test_pods_are_annotated_from_the_start() -> None:
+    """The version in use comes from the history, whose texts have no settings of rollouts."""
+    recipe = versions.VersionChecker(config.Config(), None)
+    in_force = recipe.check_version(reloads.offer(reloads.EAST))
+    assert isinstance(in_force, versions.CheckedVersion)
+    held = reloads.offer(reloads.WEST, is_frozen=True, rollout_text=_STAGES)
+    start = initial_version.InitialVersion(in_force, held)
+    state = policy_reloads.make_initial_policy_state(start, None, recipe, builders.EPOCH)
+    assert state.annotates_pods
