@@ -17,7 +17,6 @@ from policysched.leadership import runner
 from policysched.observability import event_recorders
 from policysched.profiles import policies
 from policysched.reload import (
-    config_map_source,
     history_keeper,
     initial_version,
     reloader,
@@ -81,8 +80,9 @@ def add_policy_reloads(
     joined.pages[reporting.PATH] = lambda _query: reporting.make_policies_page(in_use)
     if source is None:
         return
-    if isinstance(source, config_map_source.ConfigMapSource):
-        joined.config_map = lambda: source.last
+    watched = source.watched
+    if watched is not None:
+        joined.config_map = lambda: watched.last
     make = make_writing_profiles_factory(joined.writers, joined.scheduler, joined.rng, in_use)
     reloads = reloader.Reloader(
         recipe, in_use, joined.profiles, make, joined.clock, known=_get_known_offer(start)
@@ -96,8 +96,7 @@ def add_policy_reloads(
         joined.rng,
         joined.background,
     )
-    is_config_map = isinstance(source, config_map_source.ConfigMapSource)
-    if not is_config_map or joined.options.dry_run:
+    if watched is None or joined.options.dry_run:
         follow_policies(around, start, source, reloads)
         return
     from policysched.app import rollouts  # noqa: PLC0415 - only policies of a ConfigMap have them
@@ -156,8 +155,8 @@ def follow_policies(
     None without a history.
     """
     keeper = _store_policy_versions(around)
-    if isinstance(source, config_map_source.ConfigMapSource):
-        _publish_policy_status(around, source)
+    if source.watched is not None:
+        _publish_policy_status(around, source.watched)
     if start.refusal is not None:
         around.state.record_refusal(start.refusal, around.state.current.loaded_at)
     around.background.append(reloads.run())
@@ -191,18 +190,18 @@ def _store_policy_versions(
 
 
 def _publish_policy_status(
-    around: PolicyFollowingDependencies, source: config_map_source.ConfigMapSource
+    around: PolicyFollowingDependencies, watched: status_annotations.WatchedConfigMap
 ) -> None:
     """Report versions in events and annotations of the ConfigMap that contains them."""
     in_use = around.state
-    told = reporting.PolicyEventRecorder(around.recorder, lambda: source.last, in_use)
+    told = reporting.PolicyEventRecorder(around.recorder, lambda: watched.last, in_use)
     status = status_annotations.StatusAnnotationWriter(
         in_use,
-        source,
+        watched,
         config_maps.ConfigMapClient(around.api),
         lambda: around.elector.is_leading,
         around.rng,
     )
     in_use.listeners += [told.record_reload_event, status.request_write]
-    source.on_bare = status.request_rewrite
+    watched.on_bare = status.request_rewrite
     around.background.append(status.run())

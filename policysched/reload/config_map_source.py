@@ -24,18 +24,13 @@ class ConfigMapSource:
 
     Attributes:
         origin: `configmap NAMESPACE/NAME`.
-        latest: the object as last seen, or None if it does not exist.
-        last: the object as last seen, even after its deletion.
-        on_bare: called when the object lacks the status annotations, for example after
-            `kubectl replace`.
+        watched: the ConfigMap.
     """
 
     def __init__(self, api: client.ApiClient, name: str, rng: random.Random) -> None:
         """Prepare to follow the ConfigMap `name`, given as `NAMESPACE/NAME`."""
         self.origin = f"configmap {name}"
-        self.latest: config_maps.ConfigMap | None = None
-        self.last: config_maps.ConfigMap | None = None
-        self.on_bare: Callable[[], None] = lambda: None
+        self.watched = statuses.WatchedConfigMap()
         self._api = api
         self._namespace, _, self._name = name.partition("/")
         self._take: Callable[[versions.OfferedVersion], None] = lambda _offer: None
@@ -55,7 +50,7 @@ class ConfigMapSource:
                 _log.warning("waiting for the policies of %s: %s", self.origin, error)
                 await self._api.pause_between_attempts(failures)
             else:
-                self._record_latest_config_map(found)
+                self.watched.record_state(found)
                 return self._make_offered_version()
 
     async def run(
@@ -69,38 +64,33 @@ class ConfigMapSource:
 
     def replace(self, listed: Iterable[config_maps.ConfigMap]) -> None:
         """Process the result of a list: the ConfigMap, or nothing if it does not exist."""
-        self._record_latest_config_map(next(iter(listed), None))
+        self.watched.record_state(next(iter(listed), None))
         self._take(self._make_offered_version())
 
     def upsert(self, config_map: config_maps.ConfigMap) -> None:
         """Process a new or changed object."""
-        self._record_latest_config_map(config_map)
+        self.watched.record_state(config_map)
         self._take(self._make_offered_version())
 
     def delete(self, config_map: config_maps.ConfigMap) -> None:
         """Offer a problem instead of texts: a deletion must not remove the policies in use."""
-        self._record_latest_config_map(None)
+        self.watched.record_state(None)
         self._take(self._make_offered_version())
-
-    def _record_latest_config_map(self, config_map: config_maps.ConfigMap | None) -> None:
-        self.latest = config_map
-        self.last = config_map or self.last
-        if config_map is not None and statuses.lacks_version_hash(config_map):
-            self.on_bare()
 
     def _make_offered_version(self) -> versions.OfferedVersion:
         """Return the offer for the current state of the ConfigMap."""
-        if self.latest is None:
+        latest = self.watched.latest
+        if latest is None:
             return versions.OfferedVersion(problem=f"there is no {self.origin}")
-        texts = extract_policy_texts(self.latest)
-        said = self.latest.metadata.annotations
+        texts = extract_policy_texts(latest)
+        said = latest.metadata.annotations
         return versions.OfferedVersion(
             texts,
-            problem=self._find_problem(self.latest, texts),
+            problem=self._find_problem(latest, texts),
             is_frozen=statuses.are_reloads_frozen(said),
             demanded=said.get(statuses.ROLLBACK, ""),
             in_use=said.get(statuses.HASH, ""),
-            rollout_text=self.latest.data.get(config_reading.ROLLOUT_KEY),
+            rollout_text=latest.data.get(config_reading.ROLLOUT_KEY),
             rollout_request=said.get(statuses.ROLLOUT_REQUEST, ""),
         )
 

@@ -24,6 +24,7 @@ class PolicyFileSource:
 
     Attributes:
         origin: the paths.
+        watched: None, because no ConfigMap is watched.
     """
 
     def __init__(
@@ -34,6 +35,7 @@ class PolicyFileSource:
     ) -> None:
         """Follow `paths`; see `policy_sources.read_policy_texts`, but without standard input."""
         self.origin = ", ".join(paths)
+        self.watched = None
         self._paths = tuple(paths)
         self._check_every_seconds = check_every_seconds
         self._sleep = sleep
@@ -87,6 +89,7 @@ class ReadOncePolicySource:
 
     Attributes:
         origin: the paths.
+        watched: None, because no ConfigMap is watched.
     """
 
     def __init__(self, paths: Sequence[str], offer: versions.OfferedVersion) -> None:
@@ -94,6 +97,7 @@ class ReadOncePolicySource:
         self.origin = ", ".join(
             policy_sources.STDIN_NAME if path == policy_sources.STDIN else path for path in paths
         )
+        self.watched = None
         self._offer = offer
 
     async def read_first(self) -> versions.OfferedVersion:

@@ -21,7 +21,14 @@ from policysched.config import config
 from policysched.inputs import policy_sources
 from policysched.kube import config_maps
 from policysched.kube.http import client
-from policysched.reload import config_map_source, config_map_store, file_source, history, versions
+from policysched.reload import (
+    config_map_source,
+    config_map_store,
+    file_source,
+    history,
+    status_annotations,
+    versions,
+)
 from policysched.reload.rollouts import records
 from policysched.rollout import progress
 
@@ -36,6 +43,11 @@ class PolicySource(Protocol):
     """
 
     origin: str
+
+    @property
+    def watched(self) -> status_annotations.WatchedConfigMap | None:
+        """The ConfigMap with the policies, their status and `rollout.yaml`; None for files."""
+        ...
 
     async def read_first(self) -> versions.OfferedVersion:
         """Return the current version."""

@@ -11,7 +11,7 @@ import asyncio
 import logging
 import random
 from collections.abc import Awaitable, Callable, Mapping
-from typing import NoReturn, Protocol
+from typing import NoReturn
 
 from policysched.kube import config_maps, errors
 from policysched.reload import config_map_store, retries
@@ -43,13 +43,28 @@ _LOOK_SECONDS = 1.0
 """Interval at which a standby with an unwritten status checks whether it leads."""
 
 
-class WatchedConfigMap(Protocol):
-    """The ConfigMap as last seen; see `ConfigMapSource`."""
+class WatchedConfigMap:
+    """The ConfigMap that contains the policies, as a watch shows it.
 
-    @property
-    def latest(self) -> config_maps.ConfigMap | None:
-        """The object as last seen, or None if it does not exist."""
-        ...
+    Attributes:
+        latest: the object as last seen, or None if it does not exist.
+        last: the object as last seen, even after its deletion.
+        on_bare: called when the object lacks the status annotations, for example after
+            `kubectl replace`.
+    """
+
+    def __init__(self) -> None:
+        """Begin without an object."""
+        self.latest: config_maps.ConfigMap | None = None
+        self.last: config_maps.ConfigMap | None = None
+        self.on_bare: Callable[[], None] = lambda: None
+
+    def record_state(self, config_map: config_maps.ConfigMap | None) -> None:
+        """Record the present object, or None if it does not exist."""
+        self.latest = config_map
+        self.last = config_map or self.last
+        if config_map is not None and lacks_version_hash(config_map):
+            self.on_bare()
 
 
 def make_status_annotations(state: states.PolicyState, request: str = "") -> dict[str, str | None]:

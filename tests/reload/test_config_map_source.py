@@ -63,8 +63,8 @@ async def test_no_policies_are_a_problem() -> None:
     assert scene.newest.problem == "configmap prod/policies has no key that ends in `.policy`"
     scene.source.delete(config_map())
     assert scene.newest == versions.OfferedVersion(problem="there is no configmap prod/policies")
-    assert scene.source.latest is None
-    assert scene.source.last is not None
+    assert scene.source.watched.latest is None
+    assert scene.source.watched.last is not None
     scene.source.replace([])
     assert scene.newest.problem
 
@@ -91,7 +91,7 @@ async def test_an_object_without_our_annotations_is_told_of() -> None:
     """Whoever replaced it took them away."""
     scene = Scene()
     told: list[str] = []
-    scene.source.on_bare = lambda: told.append("bare")
+    scene.source.watched.on_bare = lambda: told.append("bare")
     scene.source.upsert(config_map({"policysched.io/hash": "abc"}, a="one"))
     scene.source.delete(config_map())
     assert told == []

@@ -35,6 +35,7 @@ class Source:
     """Has what a test says."""
 
     origin = "configmap prod/policies"
+    watched = None
 
     def __init__(self, text: str, **said: bool | str) -> None:
         texts = (source.SourceText("prod/policies/a.policy", text),)
@@ -316,3 +317,19 @@ async def test_a_pipe_with_a_bad_version_leaves_the_last_good_one() -> None:
     assert start.checked.hash == _hash(GOOD)
     assert start.refusal is not None
     assert "b@d" in start.refusal.details
+
+
+@asynchronous
+async def test_only_the_source_of_a_config_map_watches_one(tmp_path: pathlib.Path) -> None:
+    """The status, events and stages need one; files have none, nor has what is read once."""
+    (tmp_path / "a.policy").write_text(GOOD)
+    with _pipe(GOOD) as path:
+        read_once = _starting(path)
+        assert read_once.find_local_version() is not None
+    async with FakeServer() as server, server.client() as api:
+        watched = []
+        for each in (_starting(), _starting(str(tmp_path)), read_once):
+            followed = each.make_policy_source(api, random.Random(1))
+            assert followed is not None
+            watched.append(followed.watched is not None)
+    assert watched == [True, False, False]

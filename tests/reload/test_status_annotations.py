@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from policysched.kube import config_maps, errors
+from policysched.kube import errors
 from policysched.reload import state as states
 from policysched.reload import status_annotations, versions
 from policysched.rollout import progress, settings
@@ -27,13 +27,19 @@ class Scene:
 
     def __init__(self) -> None:
         self.store = memory_store.MemoryStore()
-        self.latest: config_maps.ConfigMap | None = self.store.put(NAME, {})
+        self.watched = status_annotations.WatchedConfigMap()
+        self.watched.record_state(self.store.put(NAME, {}))
         self.state = states.PolicyState("here", states.VersionInUse("good", (), builders.EPOCH))
         self.is_leading = True
         self.is_patient = False
         self.pauses_seconds: list[float] = []
         self.status = status_annotations.StatusAnnotationWriter(
-            self.state, self, self.store, lambda: self.is_leading, random.Random(1), self._sleep
+            self.state,
+            self.watched,
+            self.store,
+            lambda: self.is_leading,
+            random.Random(1),
+            self._sleep,
         )
         self.state.listeners.append(self.status.request_write)
 
@@ -45,7 +51,7 @@ class Scene:
 
     def watch(self) -> None:
         """Let the watch catch up."""
-        self.latest = self.store.objects.get(NAME)
+        self.watched.record_state(self.store.objects.get(NAME))
 
     @property
     def told(self) -> dict[str, str]:
@@ -109,7 +115,7 @@ async def test_a_request_about_another_version_is_removed() -> None:
     scene = Scene()
     key = status_annotations.ROLLOUT_REQUEST
     for asked, kept in (("promote old", None), ("pause new", "pause new")):
-        scene.latest = scene.store.put(NAME, {}, {key: asked})
+        scene.watched.record_state(scene.store.put(NAME, {}, {key: asked}))
         plan = settings.RolloutSettings((settings.Stage(percent=50),))
         scene.state.rollout = progress.start_rollout(plan, "new", "good", builders.EPOCH)
         async with scene.running():
