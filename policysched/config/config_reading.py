@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from policysched import errors
 from policysched.config import config, config_faults, config_schema
-from policysched.inputs import object_lists, plain_yaml
+from policysched.inputs import manifests, object_lists, plain_yaml, policy_sources
 from policysched.rollout import settings
 
 HEAD = {"apiVersion": "policysched.io/v1alpha1", "kind": "PolicySchedulerConfiguration"}
@@ -71,6 +71,23 @@ def parse_rollout(
     if faults:
         raise _make_config_error(where, faults)
     return config_faults.convert_config(around).policies.rollout
+
+
+def read_manifest_rollouts(
+    files: Iterable[policy_sources.PolicySourceFile], configuration: config.Config | None
+) -> list[settings.RolloutSettings]:
+    """Return the settings in the key `rollout.yaml` of ConfigMaps with policies; see above.
+
+    Raises:
+        ConfigurationError: such a text has errors; all errors of the first one are reported.
+        InputError: such a text is not YAML.
+    """
+    return [
+        parse_rollout(text, configuration, f"{file.name}/{ROLLOUT_KEY}")
+        for file in files
+        if file.is_manifest
+        for text in manifests.read_manifest_key(file.content, file.name, ROLLOUT_KEY)
+    ]
 
 
 def _list_guard_sources(rollout: Any) -> list[str]:  # noqa: ANN401 - a value of YAML

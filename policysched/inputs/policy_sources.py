@@ -51,6 +51,11 @@ class PolicySourceFile:
         """Whether the content was read from standard input."""
         return self.name == STDIN_NAME
 
+    @property
+    def is_manifest(self) -> bool:
+        """Whether the texts are keys of ConfigMaps."""
+        return any(text.origin is not None for text in self.texts)
+
     def replace_texts(self, new: Mapping[str, str]) -> str:
         """Return the content with some of `texts` replaced; `new` maps names to new texts.
 
@@ -92,13 +97,13 @@ def read_policy_files(paths: Iterable[str]) -> list[PolicySourceFile]:
     return list({file.name: file for file in found}.values())
 
 
-def parse_policy_content(content: bytes, where: str) -> list[source.SourceText]:
-    """Return the policy texts in the content of a file.
+def parse_policy_content(content: bytes, where: str) -> PolicySourceFile:
+    """Parse the content of a file; see `parse_policy_file`.
 
     Raises:
         InputError: the content is not text, or is a manifest without policies.
     """
-    return list(parse_policy_file(_decode_policy_text(content, where), where).texts)
+    return parse_policy_file(_decode_policy_text(content, where), where)
 
 
 def is_readable_only_once(where: str) -> bool:

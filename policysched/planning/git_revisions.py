@@ -13,7 +13,7 @@ import subprocess
 
 from policysched import errors
 from policysched.inputs import policy_sources
-from policysched.lang import source, text_limits
+from policysched.lang import text_limits
 
 _SECONDS = 60
 _ENVIRONMENT = {"LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0"}
@@ -22,8 +22,8 @@ _FATAL = "fatal: "
 _MAX_BYTES = 8 * text_limits.MAX_TEXT_BYTES
 
 
-def read_policies_at_revision(revision: str, path: str) -> list[source.SourceText]:
-    """Return the policies at `path`, relative to the current folder, in `revision`.
+def read_policies_at_revision(revision: str, path: str) -> list[policy_sources.PolicySourceFile]:
+    """Return the files with policies at `path`, relative to the current folder, in `revision`.
 
     Raises:
         InputError: git is not installed, the revision or path does not exist, or the path contains
@@ -41,7 +41,7 @@ def read_policies_at_revision(revision: str, path: str) -> list[source.SourceTex
         return _read_git_folder(found, where)
     if kind != "blob":
         raise errors.InputError(where, "is neither a file nor a folder")
-    return policy_sources.parse_policy_content(_read_git_content(found, where), where)
+    return [policy_sources.parse_policy_content(_read_git_content(found, where), where)]
 
 
 def is_git_revision(name: str) -> bool:
@@ -53,9 +53,9 @@ def is_git_revision(name: str) -> bool:
     return True
 
 
-def _read_git_folder(tree: str, where: str) -> list[source.SourceText]:
-    """Return the policies in a tree object, without its subfolders."""
-    texts: list[source.SourceText] = []
+def _read_git_folder(tree: str, where: str) -> list[policy_sources.PolicySourceFile]:
+    """Return the policy files in a tree object, without its subfolders."""
+    files: list[policy_sources.PolicySourceFile] = []
     for entry in _run_git(["ls-tree", "-z", "--full-tree", tree], where).split(b"\0"):
         head, _, name = entry.partition(b"\t")
         shown = name.decode(errors="replace")
@@ -65,12 +65,11 @@ def _read_git_folder(tree: str, where: str) -> list[source.SourceText]:
         place = f"{where.rstrip('/')}/{shown}"
         if mode not in _FILE_MODES:
             raise errors.InputError(place, "is a link or a folder, not a file")
-        texts += policy_sources.parse_policy_content(
-            _read_git_content(found.decode(), place), place
-        )
-    if not texts:
+        content = _read_git_content(found.decode(), place)
+        files.append(policy_sources.parse_policy_content(content, place))
+    if not files:
         raise errors.InputError(where, f"has no file that ends in `{policy_sources.SUFFIX}`")
-    return texts
+    return files
 
 
 def _read_git_content(blob: str, where: str) -> bytes:

@@ -46,11 +46,10 @@ def as_json(
 
 def _render_rollout(basis: two_sided_cluster.PlanInputs) -> Report:
     """Return the stages that the new policies pass with `run`; empty if they act at once."""
-    configuration = basis.new.configuration
     is_edit = basis.old.policies.content_hash not in {"", basis.new.policies.content_hash}
-    if configuration is None or not is_edit or basis.old.name == sides.NONE:
+    if not is_edit or basis.old.name == sides.NONE:
         return {}
-    plan = configuration.policies.rollout
+    plan = basis.new.rollout
     stages = [
         {"pods": stage.describe(), "duration": stage.duration, "minPods": plan.min_pods_of(index)}
         for index, stage in enumerate(plan.stages)

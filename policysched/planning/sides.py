@@ -15,12 +15,14 @@ from policysched.lang.checking import checker
 from policysched.lang.words import profile_names
 from policysched.planning import git_revisions, metric_keys, wording
 from policysched.profiles import named_profile, policies
+from policysched.rollout import settings
 
 NONE = "none"
 """The name of the side without policies; a folder with this name must be given as `./none`."""
 _GIT = "git:"
 NO_POLICIES = (source.SourceText(NONE, "version 1\n"),)
 """The texts of the side `none`."""
+_NO_FILE = policy_sources.PolicySourceFile(NONE, NO_POLICIES[0].text, NO_POLICIES)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -47,12 +49,14 @@ class SideTexts:
         texts: the policies; NO_POLICIES if there are none.
         params: the values of params for this side only.
         where: the place of the policies in error messages, such as `--to`.
+        rollout: the settings of rollouts beside the texts; None to use those of the configuration.
     """
 
     name: str
     texts: tuple[source.SourceText, ...]
     params: Mapping[str, str]
     where: str
+    rollout: settings.RolloutSettings | None = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -65,6 +69,7 @@ class PlanSide:
         texts: the source texts of the policies.
         params: the values of params from options.
         configuration: of `run`, whose profiles and plugins count; None without one.
+        rollout: the stages that these policies pass with `run`.
     """
 
     name: str
@@ -72,6 +77,7 @@ class PlanSide:
     texts: Sequence[source.SourceText] = ()
     params: Mapping[str, str] = dataclasses.field(default_factory=dict)
     configuration: config.Config | None = None
+    rollout: settings.RolloutSettings = dataclasses.field(default_factory=settings.RolloutSettings)
 
     def locate_span(self, span: source.Span) -> str | None:
         """Return `file:line:column` of a span, also in manifests; None if it is in another text."""
@@ -142,16 +148,40 @@ def read_plan_sides(
         UsageError: an option combines `none` with policies, or gives `git:` without the revision
             or the path of the policies.
     """
-    before, after = (
-        SideTexts(
-            " ".join(named.places),
-            tuple(_read_side_texts(named, other)),
-            named.params,
-            f"--{named.option}",
-        )
-        for named, other in ((old, new), (new, old))
-    )
+    before = _make_side_texts(old, _read_side_files(old, new))
+    files = _read_side_files(new, old)
+    after = _make_side_texts(new, files, _read_rollout(files, f"--{new.option}", configuration))
     return make_plan_sides(before, after, shared_params, scheduler_name, now, configuration)
+
+
+def _make_side_texts(
+    named: SideOptions,
+    files: Sequence[policy_sources.PolicySourceFile],
+    rollout: settings.RolloutSettings | None = None,
+) -> SideTexts:
+    texts = tuple(text for file in files for text in file.texts)
+    return SideTexts(" ".join(named.places), texts, named.params, f"--{named.option}", rollout)
+
+
+def _read_rollout(
+    files: Sequence[policy_sources.PolicySourceFile],
+    where: str,
+    configuration: config.Config | None,
+) -> settings.RolloutSettings | None:
+    """Return the settings in `rollout.yaml` of the ConfigMaps in manifests; None without any.
+
+    Raises:
+        ConfigurationError: the settings have errors, or those of two ConfigMaps differ.
+    """
+    if not any(file.is_manifest for file in files):
+        return None
+    from policysched.config import config_reading  # noqa: PLC0415 - jsonschema takes 30 ms
+
+    found = config_reading.read_manifest_rollouts(files, configuration)
+    if any(each != found[0] for each in found):
+        problem = f"`{config_reading.ROLLOUT_KEY}` differs between ConfigMaps"
+        raise errors.ConfigurationError(where, problem, help="`run` reads one ConfigMap")
+    return found[0] if found else None
 
 
 def make_plan_sides(
@@ -204,7 +234,10 @@ def _make_side(
     except errors.ConfigurationError as error:
         problem = f"{error.problem} in the policies of {side.where}"
         raise errors.ConfigurationError(error.where, problem, help=error.help) from error
-    return PlanSide(side.name, found, side.texts, params, configuration)
+    rollout = side.rollout
+    if rollout is None:
+        rollout = configuration.policies.rollout if configuration else settings.RolloutSettings()
+    return PlanSide(side.name, found, side.texts, params, configuration, rollout)
 
 
 def _list_declared_params(sources: Sequence[source.SourceText]) -> frozenset[str]:
@@ -213,25 +246,27 @@ def _list_declared_params(sources: Sequence[source.SourceText]) -> frozenset[str
     return frozenset(param.name for param in program.params) if program else frozenset()
 
 
-def _read_side_texts(named: SideOptions, other: SideOptions) -> list[source.SourceText]:
-    """Return the policy texts that the options of one side name."""
+def _read_side_files(
+    named: SideOptions, other: SideOptions
+) -> list[policy_sources.PolicySourceFile]:
+    """Return the files with policies that the options of one side name."""
     if NONE in named.places:
         if len(named.places) > 1:
             raise errors.UsageError(f"--{named.option} is `none` or names policies, not both")
-        return list(NO_POLICIES)
-    texts: list[source.SourceText] = []
+        return [_NO_FILE]
+    files: list[policy_sources.PolicySourceFile] = []
     for place in dict.fromkeys(named.places):
         if place.startswith(_GIT):
-            texts += _read_texts_at_revision(place, other)
+            files += _read_files_at_revision(place, other)
         else:
-            texts += _read_texts_at_path(place)
-    return texts
+            files += _read_files_at_path(place)
+    return files
 
 
-def _read_texts_at_path(place: str) -> list[source.SourceText]:
-    """Return the policy texts at a path; suggest `git:` if the path is the name of a revision."""
+def _read_files_at_path(place: str) -> list[policy_sources.PolicySourceFile]:
+    """Return the files at a path; suggest `git:` if the path is the name of a revision."""
     try:
-        return policy_sources.read_policy_texts([place])
+        return policy_sources.read_policy_files([place])
     except errors.InputError as error:
         if not object_lists.path_exists(pathlib.Path(place)) and git_revisions.is_git_revision(
             place
@@ -241,8 +276,10 @@ def _read_texts_at_path(place: str) -> list[source.SourceText]:
         raise
 
 
-def _read_texts_at_revision(place: str, other: SideOptions) -> list[source.SourceText]:
-    """Return the texts at `git:REVISION[:PATH]`; without PATH, use the paths of the other side."""
+def _read_files_at_revision(
+    place: str, other: SideOptions
+) -> list[policy_sources.PolicySourceFile]:
+    """Return the files at `git:REVISION[:PATH]`; without PATH, use the paths of the other side."""
     revision, colon, path = place.removeprefix(_GIT).partition(":")
     if not revision:
         raise errors.UsageError(f"`{place}` has no revision; write `git:REVISION:PATH`")
@@ -255,7 +292,7 @@ def _read_texts_at_revision(place: str, other: SideOptions) -> list[source.Sourc
             f"`{place}` has no path of the policies; write `git:{revision}:PATH`"
         )
     return [
-        text for each in known for text in git_revisions.read_policies_at_revision(revision, each)
+        file for each in known for file in git_revisions.read_policies_at_revision(revision, each)
     ]
 
 

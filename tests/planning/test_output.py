@@ -85,62 +85,6 @@ def _outside_code(text: str) -> str:
     return shown
 
 
-_STAGES = """\
-apiVersion: policysched.io/v1alpha1
-kind: PolicySchedulerConfiguration
-policies:
-  configMap: kube-system/policies
-  rollout:
-    stages:
-    - {shadow: true, duration: 10m, minPods: 1}
-    - {percent: 10, duration: 30m}
-    - {namespaces: [prod]}
-    minPods: 50
-"""
-
-
-def _rollout(folder: plans.Folder, old: str, *words: str) -> str:
-    rule = plans.policy("nodeAffinity required a = b", head="")
-    sides = ("--from", old, "--to", folder.write("new.policy", rule))
-    cluster = folder.cluster(clusters.node("a", a="b"), clusters.pod("p", on="a"))
-    code, out, _ = folder.run("--cluster", cluster, *sides, *words)
-    assert code == 0
-    return out
-
-
-def test_the_stages_of_a_change_are_told(folder: plans.Folder) -> None:
-    """Those of the configuration of `run`, with what each needs; also if no pod moves."""
-    old = folder.write("old.policy", plans.policy("nodeAffinity required a Exists", head=""))
-    config = ("--config", folder.write("config.yaml", _STAGES))
-    told = (
-        "with `run`, this change passes: 1. shadow (10m, 1 pod), 2. 10 % of the workloads "
-        "(30m, 50 pods), 3. namespaces prod (50 pods), then all pods"
-    )
-    assert _rollout(folder, old, *config).splitlines()[-1] == told
-    assert _rollout(folder, old, *config, "-o", "markdown").rstrip().endswith(
-        "With `run`, this change passes:\n\n1. `shadow` (10m, 1 pod)\n"
-        "2. `10 % of the workloads` (30m, 50 pods)\n3. `namespaces prod` (50 pods)\n4. all pods"
-    )  # fmt: skip
-    report = plans.checked(_rollout(folder, old, *config, "-o", "json"))
-    assert report["rollout"] == [
-        {"pods": "shadow", "duration": "10m", "minPods": 1},
-        {"pods": "10 % of the workloads", "duration": "30m", "minPods": 50},
-        {"pods": "namespaces prod", "duration": "0s", "minPods": 50},
-    ]
-
-
-def test_a_change_that_acts_at_once_has_no_stages(folder: plans.Folder) -> None:
-    """Without a configuration, without stages in it, the first version, and no change at all."""
-    old = folder.write("old.policy", plans.policy("nodeAffinity required a Exists", head=""))
-    plain = folder.write("plain.yaml", _STAGES.partition("policies:")[0])
-    staged = ("--config", folder.write("config.yaml", _STAGES))
-    same = folder.write("same/new.policy", plans.policy("nodeAffinity required a = b", head=""))
-    for before, *words in ((old,), (old, "--config", plain), ("none", *staged), (same, *staged)):
-        report = plans.checked(_rollout(folder, before, *words, "-o", "json"))
-        assert "rollout" not in report
-        assert "passes" not in _rollout(folder, before, *words)
-
-
 def test_markdown_is_bounded(folder: plans.Folder) -> None:
     """A comment has 65,536 characters at most, whatever the number of pods and nodes."""
     nodes = [clusters.node(f"n{n:03}" + "x" * 200, disktype="ssd") for n in range(30)]

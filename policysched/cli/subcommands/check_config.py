@@ -39,16 +39,11 @@ def check_manifest_rollouts(
     Raises:
         ConfigurationError: such a text has faults; all faults of the first one are reported.
     """
-    in_manifests = [file for file in files if any(text.origin for text in file.texts)]
-    if not in_manifests:
-        return
-    from policysched.config import config_reading  # noqa: PLC0415 - few policies are in manifests
-    from policysched.inputs import manifests  # noqa: PLC0415 - as above
+    in_manifests = [file for file in files if file.is_manifest]
+    if in_manifests:
+        from policysched.config import config_reading  # noqa: PLC0415 - few policies are in manifests
 
-    key = config_reading.ROLLOUT_KEY
-    for file in in_manifests:
-        for text in manifests.read_manifest_key(file.content, file.name, key):
-            config_reading.parse_rollout(text, configuration, f"{file.name}/{key}")
+        config_reading.read_manifest_rollouts(in_manifests, configuration)
 
 
 def get_configured_params(configuration: config.Config) -> dict[str, str]:
