@@ -47,6 +47,15 @@ async def test_rows_are_numbered_in_the_order_in_which_attempts_end() -> None:
     assert (late.result, late.node, late.by, late.amount) == ("unschedulable", "", "Room", 1)
 
 
+@asynchronous
+async def test_a_row_names_the_stage_of_a_rollout() -> None:
+    """With the hash of the new version; "" for decisions outside of rollouts."""
+    world = await _play()
+    world.scheduler.decisions.ended[1].rollout_stage = "beef: stage 1 of 2 (shadow)"
+    rows = _read(await _ask(_make_page(world)))
+    assert [row.rollout_stage for row in rows[:2]] == ["", "beef: stage 1 of 2 (shadow)"]
+
+
 async def _play() -> fakes.World:
     played = busy_world.BusyWorld()
     await busy_world._work(played.world, played._permit)

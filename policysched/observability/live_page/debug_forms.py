@@ -113,6 +113,8 @@ class DecisionRow(msgspec.Struct, frozen=True, array_like=True):
         by: for a chosen node, the rule that gave it the largest lead over the next best node;
             otherwise the filter that rejected the most nodes. "" if there is none.
         amount: this lead in points, or this number of nodes.
+        rollout_stage: hash of the new version in the running rollout, and its stage; "" without a
+            rollout, and from a scheduler of an earlier release.
     """
 
     number: int
@@ -129,6 +131,7 @@ class DecisionRow(msgspec.Struct, frozen=True, array_like=True):
     message: str
     by: str
     amount: float
+    rollout_stage: str = ""
 
 
 class RowsDocument(msgspec.Struct, frozen=True, rename="camel"):

@@ -132,6 +132,7 @@ def make_row(number: int, decision: decisions.SchedulingDecision) -> debug_forms
         rejections.cut(decision.message, _MAX_MESSAGE_CHARACTERS),
         by,
         amount,
+        decision.rollout_stage,
     )
 
 

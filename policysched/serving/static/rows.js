@@ -5,7 +5,7 @@ import { ask } from "./api.js";
 
 const FIELDS = [
   "number", "pod", "uid", "profile", "result", "node", "feasible", "nodes", "hash", "time",
-  "seconds", "message", "by", "amount",
+  "seconds", "message", "by", "amount", "rolloutStage",
 ];
 const MOST_KEPT = 2000;
 const WAIT_SECONDS = 15;
@@ -112,8 +112,8 @@ export function foldFailures(rows) {
 function foldPart(rows) {
   const folded = new Map();
   for (const row of rows) {
-    const { number, result, message, by, amount, profile, hash, feasible, nodes } = row;
-    const key = result === "scheduled" ? number : JSON.stringify([result, message, by, amount, profile, hash, feasible, nodes]);
+    const { number, result, message, by, amount, profile, hash, feasible, nodes, rolloutStage } = row;
+    const key = result === "scheduled" ? number : JSON.stringify([result, message, by, amount, profile, hash, feasible, nodes, rolloutStage]);
     if (folded.has(key)) folded.get(key).others.push(row);
     else folded.set(key, { ...row, others: [] });
   }

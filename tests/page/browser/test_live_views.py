@@ -225,6 +225,33 @@ def test_decisions_are_in_their_own_order_and_failures_alike_are_one_row(
         page.wait_for_selector("tbody:has-text('while-paused')")
 
 
+@pytest.mark.parametrize("width", [1280, pytest.param(390, marks=pytest.mark.proof)])
+def test_decisions_name_the_version_and_the_stage_of_a_rollout(
+    scheduler: running_scheduler.RunningScheduler, follow: Follow, open_page: OpenPage, width: int
+) -> None:
+    """In a column of its own, once a decision was made in a stage."""
+    stage = "stage 2 of 3 (10 % of the workloads)"
+
+    def add_stage(answer: Any) -> None:
+        for row in answer.get("rows", ()):
+            row[8] = {"default/first": "beef"}.get(row[1], row[8])
+            row[14] = f"beef: {stage}" if row[1] in ("default/first", "default/second") else ""
+
+    scheduler.change_answers("/debug/decisions", add_stage)
+    with follow(scheduler) as url, open_page(url, width) as opened:
+        page = opened.open_view("#/decisions")
+        page.wait_for_selector("tbody:has-text('default/late')")
+        assert page.locator("thead th").count() == 7
+        scheduler.schedule("first", "second")
+        page.wait_for_selector(f"tr:has-text('default/first') td:has-text('new version, {stage}')")
+        page.wait_for_selector(
+            f"tr:has-text('default/second') td:has-text('version in force, {stage}')"
+        )
+        assert page.locator("thead th").count() == 8
+        assert page.inner_text("tr:has-text('default/a') td:last-child") == ""
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
 def test_the_view_of_a_node_leads_back_to_its_pod(
     scheduler: running_scheduler.RunningScheduler, follow: Follow, open_page: OpenPage
 ) -> None:
@@ -448,7 +475,7 @@ def test_a_rollout_is_shown_with_its_commands(
         answer["history"] = "sched/policies-history"
 
     def add_stage(answer: Any) -> None:
-        for record in answer.get("decisions", ()):  # rows have none
+        for record in answer.get("decisions", ()):
             record["rolloutStage"] = "beef: stage 2 of 3 (10 % of the workloads)"
 
     scheduler.change_answers("/debug/versions", add_history)

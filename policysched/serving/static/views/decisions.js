@@ -8,6 +8,7 @@ import { makeAddress, makeNodeAddress } from "../routes.js";
 import { foldFailures, useRows } from "../rows.js";
 import { RejectedBy } from "./links.js";
 import { Names } from "./pending.js";
+import { nameDecidingVersion } from "./rollout.js";
 
 const MOST_SHOWN = 200;
 const RESULTS = ["scheduled", "unschedulable", "error"];
@@ -26,6 +27,7 @@ export function DecisionsView({ status, options, problem }) {
   const shown = held ?? rows;
   const matches = foldFailures(filterRows(shown, options));
   const end = matches[MOST_SHOWN]?.missed ? MOST_SHOWN + 1 : MOST_SHOWN;
+  const hasStages = shown.some((row) => row.rolloutStage);
   const news = held === null ? 0 : countNews(rows, held);
   const scroll = (event) => {
     const isScrolled = event.target.scrollTop > 0;
@@ -51,9 +53,9 @@ export function DecisionsView({ status, options, problem }) {
     </p>
     <div class="scrolls decisions-scroll" ref=${top} onScroll=${scroll} tabindex="0" role="region" aria-label="Decisions">
       <table class="decisions cards">
-        <thead><tr><th scope="col">time</th><th scope="col">pod</th><th scope="col">node</th><th scope="col">fits on</th><th scope="col">why</th><th scope="col">profile</th><th scope="col">policies version</th></tr></thead>
+        <thead><tr><th scope="col">time</th><th scope="col">pod</th><th scope="col">node</th><th scope="col">fits on</th><th scope="col">why</th><th scope="col">profile</th><th scope="col">policies version</th>${hasStages && html`<th scope="col">in the rollout</th>`}</tr></thead>
         <tbody>
-          ${matches.slice(0, end).map((row) => (row.missed ? html`<${Gap} key=${row.number} missed=${row.missed} />` : html`<${Row} key=${row.number} row=${row} />`))}
+          ${matches.slice(0, end).map((row) => (row.missed ? html`<${Gap} key=${row.number} missed=${row.missed} columns=${hasStages ? 8 : 7} />` : html`<${Row} key=${row.number} row=${row} hasStages=${hasStages} />`))}
         </tbody>
       </table>
     </div>
@@ -98,11 +100,11 @@ function Filters({ rows, options }) {
   </form>`;
 }
 
-function Gap({ missed }) {
-  return html`<tr class="gap"><td colspan="7">${formatNumber(missed)} more were made in between</td></tr>`;
+function Gap({ missed, columns }) {
+  return html`<tr class="gap"><td colspan=${columns}>${formatNumber(missed)} more were made in between</td></tr>`;
 }
 
-function Row({ row }) {
+function Row({ row, hasStages }) {
   const first = row.others.at(-1);
   return html`<tr class=${row.result === "scheduled" ? "" : "failed"}>
     <td data-title="time" title=${row.time}>${formatTime(row.time)}${first && html`<br />${formatCount(row.others.length + 1, "attempt")} since ${formatTime(first.time)}`}</td>
@@ -112,7 +114,14 @@ function Row({ row }) {
     <td><${Cause} row=${row} /></td>
     <td data-title="profile">${row.profile}</td>
     <td data-title="policies version">${row.hash}</td>
+    ${hasStages && html`<td>${row.rolloutStage && describeStage(row)}</td>`}
   </tr>`;
+}
+
+/** Says which of the two versions decided, and in which stage. */
+function describeStage({ rolloutStage, hash }) {
+  const stage = rolloutStage.slice(rolloutStage.indexOf(": ") + 2);
+  return html`<span title=${`rollout of ${rolloutStage}`}>${nameDecidingVersion({ stage: rolloutStage, hash })}, ${stage}</span>`;
 }
 
 function Cause({ row }) {

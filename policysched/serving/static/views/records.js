@@ -10,6 +10,7 @@ import { Links, RejectedBy, breakName, getSourceName } from "./links.js";
 import { Funnel, RulesWithoutSamples, PodView } from "./pod.js";
 import { Points } from "./points.js";
 import { QueuePlace } from "./queue.js";
+import { nameDecidingVersion } from "./rollout.js";
 import { TableRegion } from "./tables.js";
 
 /** The view of a pod without a listing of the cluster, or with one and the `problem` that it has with the pod. */
@@ -105,7 +106,7 @@ function Record({ record, isNewest }) {
     </p>
     ${record.message && html`<p class="message">${record.message}</p>`}
     <p class="quiet">${title}, ${formatNumber(record.decidedSeconds * 1000)} ms, profile ${record.profile}${record.policies.length ? `, policies ${record.policies.join(", ")} (version ${record.policyHash})` : ""}</p>
-    ${record.rolloutStage && html`<p class="quiet">decided by the ${record.rolloutStage.startsWith(`${record.policyHash}: `) ? "new version" : "version in force"} during the rollout of ${record.rolloutStage}</p>`}
+    ${record.rolloutStage && html`<p class="quiet">decided by the ${nameDecidingVersion({ stage: record.rolloutStage, hash: record.policyHash })} during the rollout of ${record.rolloutStage}</p>`}
     ${record.skipped?.length > 0 && html`<p class="warning">decided without ${record.skipped.map((name, index) => html`${index > 0 ? ", " : ""}<${RejectedBy} by=${name} />`)}: no node had a valid sample of a metric, so ${record.skipped.length === 1 ? "this rule was" : "these rules were"} skipped</p>`}
     ${record.victims.length > 0 && html`<p>evicts ${record.victims.join(", ")} to make room on ${record.nominatedNode}</p>`}
     ${record.rejections.length > 0 && html`<${RejectedNodes} rejections=${record.rejections} moreAddress=${record.result === "scheduled" ? "" : makeAddress(["cluster"], { pod: record.pod, form: "table" })} />`}

@@ -26,6 +26,11 @@ export function Rollout({ answer }) {
   </section>`;
 }
 
+/** Names the version that made a decision in a stage, which begins with the hash of the new version. */
+export function nameDecidingVersion({ stage, hash }) {
+  return stage.startsWith(`${hash}: `) ? "new version" : "version in force";
+}
+
 function Commands({ answer }) {
   const { rollout, isFrozen } = answer;
   const hold = rollout.isPaused ? [["continue it with", "resume"]] : [["hold this stage with", "pause"]];
