@@ -4,32 +4,42 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import pathlib
-import subprocess
-import sys
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, TextIO
 
-from tests.realcluster import process
+from tests.realcluster import process, warm_start
 
 
 @contextlib.contextmanager
 def serve_page(
     *words: str,
-    program: Sequence[str] = (sys.executable, "-m", "policysched"),
+    program: Sequence[str] = warm_start.PROGRAM,
     folder: pathlib.Path | None = None,
     environment: Mapping[str, str] | None = None,
 ) -> Iterator[str]:
     """Run `policysched ui` with options, and yield the URL that it prints."""
-    address = f"127.0.0.1:{process.free_port()}"
-    command = [*program, "ui", "--address", address, *words]
-    with subprocess.Popen(
-        command, cwd=folder, env=environment, stdout=subprocess.PIPE, text=True
-    ) as served:
-        assert served.stdout is not None
-        served.stdout.readline()
+    with start_page(*words, program=program, folder=folder, environment=environment) as lines:
+        lines.readline()
+        yield lines.readline().strip()
+
+
+@contextlib.contextmanager
+def start_page(
+    *words: str,
+    program: Sequence[str] = warm_start.PROGRAM,
+    folder: pathlib.Path | None = None,
+    environment: Mapping[str, str] | None = None,
+) -> Iterator[TextIO]:
+    """Run `policysched ui` with options, and yield its standard output."""
+    command = [*program, "ui", "--address", f"127.0.0.1:{process.free_port()}", *words]
+    reading, writing = os.pipe()
+    with os.fdopen(reading) as lines:
+        served = warm_start.start(command, writing, 2, folder=folder, environment=environment)
+        os.close(writing)
         try:
-            yield served.stdout.readline().strip()
+            yield lines
         finally:
             served.terminate()
             assert served.wait(30) == 0

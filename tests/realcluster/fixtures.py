@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.realcluster import components, karmada
+from tests.realcluster import components, karmada, warm_start
 from tests.realcluster import control_plane as control_planes
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ _namespace_numbers = itertools.count()
 def pytest_collection() -> None:
     """Keep real components from modules that are imported, which every run does."""
     components.test_is_marked = False
+    warm_start.is_enabled = True
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -11,6 +11,8 @@ import subprocess
 import time
 from typing import TYPE_CHECKING, Self
 
+from tests.realcluster import warm_start
+
 if TYPE_CHECKING:
     import types
     from collections.abc import Callable, Mapping, Sequence
@@ -46,7 +48,7 @@ class ServerProcess:
         self.command = list(command)
         self.log = log
         self._environment = dict(environment) if environment is not None else None
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: subprocess.Popen[bytes] | warm_start.ForkedProcess | None = None
 
     @property
     def name(self) -> str:
@@ -63,13 +65,8 @@ class ServerProcess:
     def start(self) -> None:
         """Start the server in a session of its own, so that Ctrl-C at the terminal passes it by."""
         with self.log.open("ab") as log:
-            self._process = subprocess.Popen(
-                self.command,
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                env=self._environment,
-                start_new_session=True,
+            self._process = warm_start.start(
+                self.command, log.fileno(), log.fileno(), environment=self._environment
             )
 
     def wait_until(self, ready: Callable[[], bool], *, time_limit_seconds: float) -> None:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import pathlib
-import subprocess
-import sys
+import types
 import urllib.error
 import urllib.parse
 import urllib.request
@@ -14,6 +13,7 @@ from typing import Any, Self
 import trustme
 import yaml
 
+from tests.page import page_process
 from tests.realcluster import control_plane as control_planes
 from tests.realcluster import process
 
@@ -52,24 +52,25 @@ class FollowingPage:
 
     def __init__(self, url: str, folder: pathlib.Path, *more: str) -> None:
         """Follow the scheduler at `url` with the token and authority in `folder`."""
-        address = f"127.0.0.1:{process.free_port()}"
-        program = [sys.executable, "-m", "policysched", "ui", "--address", address]
         self.url, self.folder = url, folder
         flags = ["--decisions", url, "--token-file", str(folder / "token")]
         flags += ["--ca-file", str(folder / "ca.crt"), *more]
-        self._process = subprocess.Popen([*program, *flags], stdout=subprocess.PIPE, text=True)
+        self._page = page_process.start_page(*flags)
 
     def __enter__(self) -> Self:
-        assert self._process.stdout is not None
-        assert self._process.stdout.readline().startswith("the page shows the scheduler at https:")
-        self.address = self._process.stdout.readline().strip()
+        lines = self._page.__enter__()
+        assert lines.readline().startswith("the page shows the scheduler at https:")
+        self.address = lines.readline().strip()
         self._base, _, self._key = self.address.partition("#key=")
         return self
 
-    def __exit__(self, *_: object) -> None:
-        with self._process:
-            self._process.terminate()
-            assert self._process.wait(30) == 0
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: types.TracebackType | None,
+    ) -> None:
+        self._page.__exit__(kind, error, trace)
 
     def ask(self, name: str, /, **parameters: object) -> Any:
         """Return the answer to a question; a problem is an answer with `error`."""

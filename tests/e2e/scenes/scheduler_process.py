@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import pathlib
-import sys
 from typing import TYPE_CHECKING
 
-from tests.realcluster import control_plane, process
+from tests.realcluster import control_plane, process, warm_start
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 SHIPPED_POLICIES = pathlib.Path(__file__).resolve().parents[3] / "policies"
-PROGRAM = (sys.executable, "-m", "policysched")
+PROGRAM = warm_start.PROGRAM
 
 
 class PolicyScheduler(process.Managed):
