@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
+from collections.abc import Generator
 from typing import Any
 
 import hypothesis
@@ -28,6 +30,17 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 # on ignoring it; a handler, unlike SIG_IGN, is not inherited.
 if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
     signal.signal(signal.SIGHUP, lambda *_: None)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None]:
+    """Search modules and tests for no garbage: they are millions of objects that stay in use."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
