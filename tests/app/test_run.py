@@ -14,7 +14,7 @@ from tests.app import aged_nodes, operations_page
 from tests.e2e.scenes import scheduler_process
 from tests.promapi import fake_prometheus
 from tests.realcluster import control_plane as control_planes
-from tests.realcluster import manifests
+from tests.realcluster import manifests, warm_start
 
 POLICY = """\
 version 1
@@ -183,8 +183,7 @@ def test_bad_policies_of_a_pipe_end_it(
 )
 def test_what_cannot_be_read_ends_it_at_the_start(argv: list[str], message: str) -> None:
     """One error and exit code 2, before anything is scheduled."""
-    command = [sys.executable, "-m", "policysched", "run", *argv]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = warm_start.run("run", *argv)
     assert done.returncode == 2
     (line,) = done.stderr.splitlines()
     assert line.startswith("policysched: ")
@@ -229,8 +228,7 @@ def test_what_cannot_be_read_ends_it_at_the_start(argv: list[str], message: str)
 )
 def test_options_that_make_no_sense_are_refused(argv: list[str], message: str) -> None:
     """One error and exit code 3; a password is not repeated."""
-    command = [sys.executable, "-m", "policysched", "run", *argv]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = warm_start.run("run", *argv)
     assert done.returncode == 3
     assert message in done.stderr
     assert "hunter2" not in done.stderr

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import pathlib
 import ssl
-import subprocess
-import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -16,7 +14,7 @@ from prometheus_client import core, parser
 
 from tests.e2e.scenes import scheduler_process
 from tests.realcluster import control_plane as control_planes
-from tests.realcluster import kube_scheduler, manifests, process
+from tests.realcluster import kube_scheduler, manifests, process, warm_start
 
 pytestmark = [
     pytest.mark.e2e,
@@ -106,10 +104,10 @@ class Both:
         """Return what `explain --decisions` prints about a pod of policysched."""
         token_file = self.folder / "token"
         token_file.write_text(self.token)
-        argv = [sys.executable, "-m", "policysched", "explain", "--insecure-skip-tls-verify"]
+        argv = ["explain", "--insecure-skip-tls-verify"]
         argv += [f"--decisions=https://127.0.0.1:{self.port}", f"--token-file={token_file}"]
         argv += ["pod", f"{self.namespace}/{pod}", *flags]
-        done = subprocess.run(argv, capture_output=True, text=True, check=False)
+        done = warm_start.run(*argv)
         assert (done.returncode, done.stderr) == (0, "")
         return done.stdout
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 import collections
 import json
 import subprocess
-import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from tests.e2e.scenes import scheduler_process, shipped_policies
-from tests.realcluster import components, manifests
+from tests.realcluster import components, manifests, warm_start
 from tests.realcluster import control_plane as control_planes
 
 if TYPE_CHECKING:
@@ -143,9 +142,10 @@ def test_explain_names_every_rule_and_its_nodes(
     with dump.open("wb") as file:
         words = [f"--cache-dir={tmp_path}", "get", "nodes,pods,namespaces", "-A", "-o", "json"]
         subprocess.run([*kubectl, *words], stdout=file, check=True)
-    explain = [sys.executable, "-m", "policysched", "explain", "pod", f"{namespace}/{POD}"]
+    explain = ["explain", "pod", f"{namespace}/{POD}"]
     explain += ["--cluster", str(dump), *POLICIES]
-    as_json = subprocess.run([*explain, "-o", "json"], capture_output=True, check=True)
+    as_json = warm_start.run(*explain, "-o", "json")
+    as_json.check_returncode()
     report = json.loads(as_json.stdout)
     [report] = report if isinstance(report, list) else [report]
     found = collections.Counter(
@@ -154,7 +154,8 @@ def test_explain_names_every_rule_and_its_nodes(
         for reason in verdict["reasons"]
     )
     assert found == REASONS
-    as_text = subprocess.run(explain, capture_output=True, check=True, text=True)
+    as_text = warm_start.run(*explain)
+    as_text.check_returncode()
     rows = [line.split() for line in as_text.stdout.splitlines()]
     for (plugin, reason), count in REASONS.items():
         who = "no-gpu-pods/keep-out" if plugin == "Policy" else plugin

@@ -25,6 +25,11 @@ def pytest_collection() -> None:
     warm_start.is_enabled = True
 
 
+def pytest_unconfigure() -> None:
+    """End the process that starts others; every test has ended its own."""
+    warm_start.stop_template()
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Keep real components from tests without the mark, which `make quick` runs without Go."""

@@ -15,16 +15,6 @@ pytestmark = pytest.mark.slow
 MISSING = ("check", "missing.policy")
 
 
-def _run(folder: pathlib.Path, *words: str) -> tuple[int, str, str]:
-    told, errors = folder / "stdout", folder / "stderr"
-    with told.open("wb") as stdout, errors.open("wb") as stderr:
-        started = warm_start.start(
-            [*warm_start.PROGRAM, *words], stdout.fileno(), stderr.fileno(), folder=folder
-        )
-    assert isinstance(started, warm_start.ForkedProcess)
-    return started.wait(60), told.read_text(), errors.read_text()
-
-
 @pytest.mark.parametrize(
     "words",
     [
@@ -38,15 +28,18 @@ def test_a_fork_says_what_a_process_says(tmp_path: pathlib.Path, words: tuple[st
     (tmp_path / "here.policy").write_text("policy p { for pods }\n")
     command = [sys.executable, "-m", "policysched", *words]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert _run(tmp_path, *words) == (done.returncode, done.stdout, done.stderr)
+    forked = warm_start.run(*words, folder=tmp_path)
+    told = (forked.returncode, forked.stdout, forked.stderr)
+    assert told == (done.returncode, done.stdout, done.stderr)
 
 
-def test_a_fork_is_a_child_and_ends_by_a_signal(tmp_path: pathlib.Path) -> None:
+def test_a_fork_is_a_child_and_ends_by_a_signal() -> None:
     """Whoever starts it waits for it, as for a process started as usual."""
     reading, writing = os.pipe()
     words = ("ui", "--address", "127.0.0.1:0")
     started = warm_start.start([*warm_start.PROGRAM, *words], writing, 2)
     os.close(writing)
+    assert isinstance(started, warm_start.ForkedProcess)
     with os.fdopen(reading) as lines:
         assert lines.readline().startswith("the page shows")
         assert started.poll() is None
@@ -59,7 +52,7 @@ def test_a_changed_variable_reaches_a_process(
     tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The template has imported modules with the variables of its start."""
-    _run(tmp_path, "--version")
+    warm_start.run("--version")
     monkeypatch.setenv("KUBECONFIG", "elsewhere")
     with (tmp_path / "stdout").open("wb") as stdout:
         command = [*warm_start.PROGRAM, "--version"]

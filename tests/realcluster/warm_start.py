@@ -25,6 +25,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from typing import TYPE_CHECKING, Final, NoReturn, TextIO
 
@@ -121,6 +122,11 @@ class _Template:
             socket.send_fds(self._requests, [request], [stdout, stderr])
             return ForkedProcess(int(self._requests.recv(_REQUEST_BYTES)))
 
+    def stop(self) -> None:
+        """End the template; its forks go on."""
+        self._requests.close()
+        self._process.wait()
+
 
 def start(
     command: Sequence[str],
@@ -156,9 +162,26 @@ def start(
     )
 
 
+def run(*words: str, folder: pathlib.Path | None = None) -> subprocess.CompletedProcess[str]:
+    """Run the program with these words to its end; return its exit code and texts."""
+    with tempfile.TemporaryFile("w+") as stdout, tempfile.TemporaryFile("w+") as stderr:
+        command = [*PROGRAM, *words]
+        code = start(command, stdout.fileno(), stderr.fileno(), folder=folder).wait()
+        stdout.seek(0)
+        stderr.seek(0)
+        return subprocess.CompletedProcess(command, code, stdout.read(), stderr.read())
+
+
 @functools.cache
 def _template() -> _Template:
     return _Template()
+
+
+def stop_template() -> None:
+    """End the template, if there is one."""
+    if _template.cache_info().currsize:
+        _template().stop()
+        _template.cache_clear()
 
 
 def _read_environment() -> dict[str, str]:

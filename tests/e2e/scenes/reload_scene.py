@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-import subprocess
-import sys
 from typing import TYPE_CHECKING
 
 from tests.e2e.scenes import policy_edits, scheduler_process
+from tests.realcluster import warm_start
 
 if TYPE_CHECKING:
     import pathlib
@@ -43,12 +42,13 @@ class Scene:
 
     def roll_back(self, *argv: str) -> str:
         """Run `policysched rollback` and return what it prints."""
-        command = [sys.executable, "-m", "policysched", "rollback", *argv]
         flags = [
             *("--policy-configmap", self.config_map.name),
             *("--kubeconfig", str(self.scheduler.kubeconfig)),
         ]
-        return subprocess.run([*command, *flags], check=True, capture_output=True, text=True).stdout
+        done = warm_start.run("rollback", *argv, *flags)
+        done.check_returncode()
+        return done.stdout
 
     def place(self, *names: str) -> dict[str, str]:
         """Create pods and return their nodes, once they have some."""
