@@ -19,7 +19,7 @@ import trustme
 
 from tests.deploy import kubectl, shell_commands
 from tests.e2e.scenes import scheduler_process
-from tests.realcluster import components, manifests, process
+from tests.realcluster import components, manifests, process, warm_start
 
 if TYPE_CHECKING:
     from tests.realcluster import control_plane as control_planes
@@ -85,8 +85,11 @@ class OperatorShell:
 
     def list_versions(self) -> list[str]:
         """Return the hashes of the versions in the history."""
-        text = self.run(f"policysched rollback --list -o json --policy-configmap {_CONFIG_MAP}")
-        return [version["hash"] for version in json.loads(text)]
+        kubeconfig = str(self.scheduler.kubeconfig)
+        flags = ("-o", "json", "--policy-configmap", _CONFIG_MAP, "--kubeconfig", kubeconfig)
+        listed = warm_start.run("rollback", "--list", *flags)
+        listed.check_returncode()
+        return [version["hash"] for version in json.loads(listed.stdout)]
 
     def execute(self, command: str) -> None:
         """Run a command of a page to its end, or a server until it works and a signal ends it."""
