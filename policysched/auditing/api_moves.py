@@ -27,7 +27,7 @@ class ConfigMapGuardStore:
         self._config_maps = api
         self._name = name
         self._is_required = is_required
-        self._read: config_maps.ConfigMap | None = None
+        self._known: config_maps.ConfigMap | None = None
 
     async def read(self) -> list[loop_guard.WorkloadMove]:
         """Return the moves.
@@ -38,31 +38,35 @@ class ConfigMapGuardStore:
         """
         namespace, _, name = self._name.partition("/")
         where = f"configmap {self._name}"
-        self._read = await self._config_maps.read_config_map(namespace, name)
-        if self._read is None and not self._is_required:
+        found = await self._config_maps.read_config_map(namespace, name)
+        if found is None and not self._is_required:
             return []
-        if self._read is None:
+        if found is None:
             raise errors.InputError(
                 where,
                 "does not exist, so the loop guard has no memory",
                 help="create it, or install deploy/components/audit-evict",
             )
-        return loop_guard.decode_moves(self._read.data.get(_GUARD_KEY, ""), where)
+        moves = loop_guard.decode_moves(found.data.get(_GUARD_KEY, ""), where)
+        self._known = found  # not before: a write must not replace a content that nobody could read
+        return moves
 
     async def write(self, guard: loop_guard.LoopGuard) -> None:
-        """Write the moves, unless the ConfigMap has changed since it was read.
+        """Write the moves, unless the ConfigMap has changed since it was read or written.
 
         Raises:
             GuardConflictError: it has changed.
             KubeError: it was not written, or the outcome is unknown.
         """
-        assert self._read is not None  # noqa: S101 - it is read before the first move
+        assert self._known is not None  # noqa: S101 - it is read before the first move
         text = loop_guard.encode_moves(guard.moves)
         try:
-            await self._config_maps.change_config_map(self._read, data={_GUARD_KEY: text})
+            # Without its answer, the next write would not notice writes of others after this one.
+            self._known = await self._config_maps.change_config_map(
+                self._known, data={_GUARD_KEY: text}
+            )
         except kube_errors.ConflictError as error:
             raise moving.GuardConflictError(f"configmap {self._name} has changed") from error
-        await self.read()
 
 
 class ApiViolatorEvictor:

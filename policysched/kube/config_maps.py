@@ -121,8 +121,10 @@ class ConfigMapClient:
         data: Changes | None = None,
         binary_data: Mapping[str, bytes | None] | None = None,
         annotations: Changes | None = None,
-    ) -> None:
+    ) -> ConfigMap:
         """Change keys and annotations if the ConfigMap has not changed since it was read.
+
+        Return the changed ConfigMap, which the next change needs.
 
         Raises:
             ConflictError: the ConfigMap has changed.
@@ -136,14 +138,15 @@ class ConfigMapClient:
             key: None if value is None else _encode_base64(value)
             for key, value in (binary_data or {}).items()
         }
-        await self._patch_config_map(
+        body = await self._patch_config_map(
             config_map, {"metadata": metadata, "data": data or {}, "binaryData": binary}
         )
+        return decoding.decode_single_object(body, ConfigMap)
 
-    async def _patch_config_map(self, config_map: ConfigMap, patch: Mapping[str, object]) -> None:
+    async def _patch_config_map(self, config_map: ConfigMap, patch: Mapping[str, object]) -> bytes:
         path = paths.format_config_map_path(config_map.metadata.namespace, config_map.metadata.name)
         body = msgspec.json.encode(patch)
-        await self._api.send_request(
+        return await self._api.send_request(
             "PATCH", path, body, content_type=client.MERGE_PATCH, policy=WRITE_POLICY
         )
 

@@ -38,6 +38,6 @@ class ConfigMapStore(Protocol):
         data: config_maps.Changes | None = None,
         binary_data: Mapping[str, bytes | None] | None = None,
         annotations: config_maps.Changes | None = None,
-    ) -> None:
-        """Change keys and annotations if the object has not changed since it was read."""
+    ) -> config_maps.ConfigMap:
+        """Change keys and annotations if the object has not changed; return the changed one."""
         ...

@@ -80,19 +80,21 @@ async def test_annotations_are_of_this_very_object() -> None:
 
 @asynchronous
 async def test_keys_are_changed_in_this_very_version() -> None:
-    """Values are set and dropped; binary ones are encoded."""
+    """Values are set and dropped; binary ones are encoded. The answer has the next version."""
     async with FakeServer() as server, server.client() as api:
         server.on("GET", PATH, json_body(STORED))
-        server.on("PATCH", PATH, json_body({}))
+        newer = STORED | {"metadata": {**STORED["metadata"], "resourceVersion": "8"}}
+        server.on("PATCH", PATH, json_body(newer))
         store = config_maps.ConfigMapClient(api)
         found = await store.read_config_map("prod", "policies")
         assert found is not None
-        await store.change_config_map(
+        changed = await store.change_config_map(
             found,
             data={"a.policy": None, "c.policy": "new"},
             binary_data={"b": None, "d": b"\xff"},
             annotations={"x": "y"},
         )
+        assert changed.metadata.resource_version == "8"
         assert server.requests[1].body == {
             "metadata": {"resourceVersion": "7", "annotations": {"x": "y"}},
             "data": {"a.policy": None, "c.policy": "new"},

@@ -85,13 +85,13 @@ class MemoryStore:
         data: config_maps.Changes | None = None,
         binary_data: Mapping[str, bytes | None] | None = None,
         annotations: config_maps.Changes | None = None,
-    ) -> None:
+    ) -> config_maps.ConfigMap:
         """Change keys and annotations of this very version."""
         self._begin()
         present = self._present(config_map)
         if present.metadata.resource_version != config_map.metadata.resource_version:
             raise errors.ConflictError(409, "Conflict", "another version")
-        self._store(present, data=data, binary_data=binary_data, annotations=annotations)
+        return self._store(present, data=data, binary_data=binary_data, annotations=annotations)
 
     def _begin(self) -> None:
         if self.failures:
@@ -110,15 +110,16 @@ class MemoryStore:
         data: config_maps.Changes | None = None,
         binary_data: Mapping[str, bytes | None] | None = None,
         annotations: config_maps.Changes | None = None,
-    ) -> None:
+    ) -> config_maps.ConfigMap:
         meta = msgspec.structs.replace(
             present.metadata,
             resource_version=str(next(self._numbers)),
             annotations=_merged(present.metadata.annotations, annotations),
         )
-        self.objects[present.namespaced_name] = config_maps.ConfigMap(
+        changed = self.objects[present.namespaced_name] = config_maps.ConfigMap(
             meta, _merged(present.data, data), _merged(present.binary_data, binary_data)
         )
+        return changed
 
 
 def _merged(old: Mapping[str, V], changes: Mapping[str, V | None] | None) -> dict[str, V]:

@@ -9,6 +9,7 @@ import pytest
 
 from policysched.app import policy_reloads
 from policysched.config import config
+from policysched.kube import config_maps
 from policysched.reload import initial_version, versions
 from policysched.rollout import progress, settings
 from tests import builders
@@ -86,10 +87,10 @@ async def test_an_edit_during_a_write_is_stored() -> None:
         await scene.place_pods()
         write = scene.store.change_config_map
 
-        async def edit_and_write(*args: Any, **kwargs: Any) -> None:
+        async def edit_and_write(*args: Any, **kwargs: Any) -> config_maps.ConfigMap:
             scene.store.change_config_map = write  # type: ignore[method-assign]  # only once
             await scene.take(reloads.offer(reloads.EAST))
-            await write(*args, **kwargs)
+            return await write(*args, **kwargs)
 
         scene.store.change_config_map = edit_and_write  # type: ignore[method-assign]  # an edit
         await scene.tick()
