@@ -79,8 +79,9 @@ class ApiViolatorEvictor:
         """Evict a pod.
 
         Raises:
-            EvictionRefusedError: the API server refused, or the pod no longer exists.
-            EvictionRejectedError: the pod was certainly not evicted.
+            EvictionRefusedError: a disruption budget allows no eviction, or the pod no longer
+                exists.
+            EvictionNotMadeError: the pod was certainly not evicted for another reason.
             KubeError: the eviction failed, or its outcome is unknown.
         """
         try:
@@ -90,6 +91,17 @@ class ApiViolatorEvictor:
         except kube_errors.NotFoundError as error:
             raise moving.EvictionRefusedError("the pod no longer exists") from error
         except kube_errors.KubeError as error:
-            if config_maps.is_final_failure(error):
-                raise moving.EvictionRejectedError(str(error)) from error
-            raise
+            if _may_have_evicted(error):
+                raise
+            raise moving.EvictionNotMadeError(str(error)) from error
+
+
+def _may_have_evicted(error: kube_errors.KubeError) -> bool:
+    """Return whether a failed request may have had an effect."""
+    match error:
+        case kube_errors.TransportError():
+            return error.may_have_arrived
+        case kube_errors.ApiError():
+            return isinstance(error, kube_errors.ServerError)
+        case _:
+            return not isinstance(error, kube_errors.CredentialError)

@@ -43,12 +43,12 @@ class MoveRecord:
     reason: str = ""
 
 
-class EvictionRefusedError(errors.RemoteError):
-    """The API server refused an eviction; the pod stays."""
+class EvictionNotMadeError(errors.RemoteError):
+    """The pod was certainly not evicted, for example because a right is missing."""
 
 
-class EvictionRejectedError(errors.RemoteError):
-    """The eviction was certainly not made, for example because a right is missing."""
+class EvictionRefusedError(EvictionNotMadeError):
+    """A disruption budget allows no eviction now, or the pod no longer exists."""
 
 
 class GuardConflictError(errors.RemoteError):
@@ -84,8 +84,8 @@ class PodEvictor(Protocol):
         """Evict a pod.
 
         Raises:
-            EvictionRefusedError: the API server refused.
-            EvictionRejectedError: the pod was certainly not evicted.
+            EvictionNotMadeError: the pod was certainly not evicted; EvictionRefusedError if a
+                disruption budget allows no eviction or the pod no longer exists.
             RemoteError: the eviction failed, or its outcome is unknown.
         """
         ...
@@ -171,14 +171,12 @@ class PodMover:
         self._next_seconds = now_seconds + self._pause_seconds
         try:
             await self._evictor.evict(move.pod)
-        except EvictionRefusedError as error:
+        except EvictionNotMadeError as error:
             self._planner.take_back(move)
             await self._forget(guarded)
-            return MoveRecord(move, MoveOutcome.REFUSED, str(error))
-        except EvictionRejectedError as error:
-            self._planner.take_back(move)
-            await self._forget(guarded)
-            return MoveRecord(move, MoveOutcome.FAILED, str(error))
+            is_refused = isinstance(error, EvictionRefusedError)
+            outcome = MoveOutcome.REFUSED if is_refused else MoveOutcome.FAILED
+            return MoveRecord(move, outcome, str(error))
         except errors.RemoteError as error:
             # The pod may have been evicted, so the guard keeps the move.
             return MoveRecord(move, MoveOutcome.FAILED, str(error))

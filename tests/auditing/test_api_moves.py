@@ -8,11 +8,13 @@ from typing import Any
 import pytest
 
 from policysched import errors
-from policysched.auditing import api_moves, loop_guard
+from policysched.auditing import api_moves, loop_guard, moving
+from policysched.cluster.pods import pod_shape
 from policysched.kube import config_maps
+from policysched.kube import errors as kube_errors
 from tests import builders
 from tests.kube.asynchronous import asynchronous
-from tests.kube.fake_server import FakeServer, json_body
+from tests.kube.fake_server import FakeServer, drop, json_body, status
 
 _PATH = "/api/v1/namespaces/kube-system/configmaps/audit"
 
@@ -60,3 +62,41 @@ async def test_a_damaged_memory_is_not_replaced() -> None:
             await store.read()
         await store.write(_make_guard("one"))
         assert server.requests[-1].body["metadata"]["resourceVersion"] == "7"
+
+
+@pytest.mark.parametrize(
+    "code, kind",
+    [
+        (400, moving.EvictionNotMadeError),
+        (401, moving.EvictionNotMadeError),
+        (403, moving.EvictionNotMadeError),
+        (404, moving.EvictionRefusedError),
+        (409, moving.EvictionRefusedError),
+        (410, moving.EvictionNotMadeError),
+        (422, moving.EvictionNotMadeError),
+        (429, moving.EvictionRefusedError),
+        (500, kube_errors.ServerError),
+    ],
+)
+@asynchronous
+async def test_which_evictions_were_certainly_not_made(code: int, kind: type[Exception]) -> None:
+    """Those with a status 4xx; after 5xx, the pod may be gone."""
+    pod = pod_shape.PodShapeCache().make_pod_info(builders.make_pod("p").build())
+    async with FakeServer() as server, server.client() as api:
+        server.on("POST", "/api/v1/namespaces/default/pods/p/eviction", status(code, "x", "no"))
+        with pytest.raises(errors.RemoteError) as failure:
+            await api_moves.ApiViolatorEvictor(api).evict(pod)
+        assert type(failure.value) is kind
+
+
+@asynchronous
+async def test_an_eviction_that_did_not_arrive_was_not_made() -> None:
+    """The server is gone; one that breaks off the connection may have evicted the pod."""
+    pod = pod_shape.PodShapeCache().make_pod_info(builders.make_pod("p").build())
+    async with FakeServer() as server, server.client() as api:
+        server.on("POST", "/api/v1/namespaces/default/pods/p/eviction", drop)
+        with pytest.raises(kube_errors.TransportError):
+            await api_moves.ApiViolatorEvictor(api).evict(pod)
+        await server.__aexit__(None, None, None)
+        with pytest.raises(moving.EvictionNotMadeError):
+            await api_moves.ApiViolatorEvictor(api).evict(pod)

@@ -440,7 +440,7 @@ policy cool { for pods where app = web  reject when heat > 80% missing allow as 
 def test_an_eviction_that_was_certainly_not_made_is_forgotten() -> None:
     """For example because a right is missing: the next run tries it again."""
     world = _World()
-    world.failures = [moving.EvictionRejectedError("forbidden")]
+    world.failures = [moving.EvictionNotMadeError("forbidden")]
     assert world.move(_make_cluster("one")) == {"one": ("failed", "forbidden")}
     assert world.stored == []
 
