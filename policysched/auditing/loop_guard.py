@@ -46,6 +46,7 @@ class LoopGuard:
         """Remember the `moves` of earlier runs; each counts for the time `within`."""
         self._earlier = list(moves)
         self._own: list[WorkloadMove] = []
+        self._removed: set[WorkloadMove] = set()
         self._within = within
 
     @property
@@ -79,13 +80,14 @@ class LoopGuard:
             self._own = self._own[1 + len(self._own) // 10 :]
 
     def remove(self, moves: Iterable[WorkloadMove]) -> None:
-        """Forget moves of this run that did not take place."""
-        gone = frozenset(moves)
-        self._own = [each for each in self._own if each not in gone]
+        """Forget moves of this run that did not take place, also if they were written."""
+        self._removed.update(moves)
+        self._own = [each for each in self._own if each not in self._removed]
 
     def replace(self, moves: Iterable[WorkloadMove]) -> None:
-        """Take over the moves that another process has written, without those of this run."""
-        self._earlier = [each for each in moves if each not in self._own]
+        """Take over the moves that other processes have written, without those of this run."""
+        own = self._removed.union(self._own)
+        self._earlier = [each for each in moves if each not in own]
 
     def _is_too_large(self) -> bool:
         return len(self.moves) > MAX_MOVES or len(encode_moves(self.moves)) > MAX_BYTES

@@ -78,8 +78,8 @@ class MoveExclusions:
         """Count a pod that is moved."""
         self._change(info, 1)
 
-    def note_refusal(self, info: pod_shape.PodInfo) -> None:
-        """Count a pod no longer, because its eviction was refused."""
+    def take_back_move(self, info: pod_shape.PodInfo) -> None:
+        """Count a pod no longer, because it was not evicted."""
         self._change(info, -1)
 
     def _change(self, info: pod_shape.PodInfo, change: int) -> None:

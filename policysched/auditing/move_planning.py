@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable
 from typing import TypeAlias
 
 import msgspec
@@ -30,41 +30,55 @@ _PodRule: TypeAlias = tuple[str, str]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class PlannedMove:
-    """A violator and the node that the scheduler would choose for it.
-
-    Attributes:
-        pod: the pod on its present node.
-        rules: the names of the rules that it violates.
-        target: the node on which it violates nothing; "" if it is not moved.
-        obstacle: why it is not moved; "" if it is.
-    """
+class Violator:
+    """A pod on its present node, and the names of the rules that it violates."""
 
     pod: pod_shape.PodInfo
     rules: tuple[str, ...]
-    target: str = ""
-    obstacle: str = ""
 
     @property
     def node(self) -> str:
         """The node of the pod."""
         return self.pod.pod.spec.node_name
 
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class PlannedMove:
+    """A violator, and the node without violations that the scheduler would choose for it."""
+
+    violator: Violator
+    target: str
+
     def list_guarded_moves(self, now: datetime.datetime) -> list[loop_guard.WorkloadMove]:
         """Return the move for the loop guard, once for each rule."""
-        workload = workloads.format_workload(self.pod.pod.metadata)
+        pod, node = self.violator.pod, self.violator.node
+        workload = workloads.format_workload(pod.pod.metadata)
         at = now.isoformat(timespec="seconds")
         return [
-            loop_guard.WorkloadMove(workload, rule, self.node, at, self.pod.uid)
-            for rule in self.rules
+            loop_guard.WorkloadMove(workload, rule, node, at, pod.uid)
+            for rule in self.violator.rules
         ]
+
+
+def list_violators(found: Iterable[violations.Violation]) -> list[Violator]:
+    """Return each pod with a violation, those of the lowest priority first."""
+    rules_of: dict[str, list[str]] = {}
+    pods: dict[str, pod_shape.PodInfo] = {}
+    for each in found:
+        for info in each.pods:
+            rules_of.setdefault(info.uid, []).append(each.rule.head.name)
+            pods[info.uid] = info
+    return [
+        Violator(info, tuple(rules_of[info.uid]))
+        for info in sorted(pods.values(), key=lambda info: (info.shape.priority, info.key))
+    ]
 
 
 class MovePlanner:
     """Plans moves in a simulated cluster, one after the other.
 
     Attributes:
-        guard: the moves of the past; those of this run are added by the caller.
+        guard: the moves of earlier runs, which are obstacles.
     """
 
     def __init__(
@@ -83,68 +97,53 @@ class MovePlanner:
         self._now = now
         self._audit = cluster_audit.ClusterAudit(choose, cache.snapshot)
         self._before: frozenset[_PodRule] | None = None
-        self._metric_rules: set[str] = set()
         self._relieved_nodes: dict[str, str] = {}
 
-    def plan_moves(self, found: Sequence[violations.Violation]) -> Iterator[PlannedMove]:
-        """Yield each violator with its target or its obstacle, lowest priority first.
+    def plan_move(self, violator: Violator) -> PlannedMove | str:
+        """Return the move of a violator, or the reason why the pod stays.
 
-        The place of a pod with a target stays taken, unless the caller calls `take_back` before the
-        next pod.
+        The place of a moved pod stays taken for the next moves, unless `take_back` is called.
         """
-        rules_of: dict[str, list[str]] = {}
-        pods: dict[str, pod_shape.PodInfo] = {}
-        self._metric_rules = {
-            each.rule.head.name for each in found if violation_ages.reads_metrics(each.rule)
-        }
-        for each in found:
-            for info in each.pods:
-                rules_of.setdefault(info.uid, []).append(each.rule.head.name)
-                pods[info.uid] = info
-        for info in sorted(pods.values(), key=lambda info: (info.shape.priority, info.key)):
-            yield self._plan_move(info, rules_of[info.uid])
+        info = violator.pod
+        judged = {each.rule.head.name: each.rule for each in self._audit.judge_pod(info)}
+        rules = [judged[name] for name in violator.rules if name in judged]
+        if not rules:
+            return "an earlier move has resolved its violations"
+        reads_metrics = any(map(violation_ages.reads_metrics, rules))
+        obstacle = self._exclusions.find_obstacle(info)
+        if not obstacle and reads_metrics:
+            obstacle = self._find_metric_obstacle(violator.node)
+        if obstacle:
+            return obstacle
+        if self._before is None:
+            self._before = self._find_violations_by_pods()
+        current = Violator(info, tuple(rule.head.name for rule in rules))
+        self._cache.remove_pod(info)
+        target, obstacle = self._choose_target(info)
+        obstacle = obstacle or self._place(current, target)
+        if obstacle:
+            self._cache.add_pod(info)
+            return obstacle
+        self._exclusions.note_move(info)
+        if reads_metrics:
+            self._relieved_nodes[violator.node] = info.uid
+        return PlannedMove(current, target)
 
     def take_back(self, move: PlannedMove) -> None:
         """Put the pod of a move back, because it was not evicted."""
-        self._cache.add_pod(move.pod)
-        self._exclusions.note_refusal(move.pod)
-        node_name = move.pod.pod.spec.node_name
-        if self._relieved_nodes.get(node_name) == move.pod.uid:
-            del self._relieved_nodes[node_name]
+        info, node = move.violator.pod, move.violator.node
+        self._cache.add_pod(info)
+        self._exclusions.take_back_move(info)
+        if self._relieved_nodes.get(node) == info.uid:
+            del self._relieved_nodes[node]
         self._before = None
 
-    def _plan_move(self, info: pod_shape.PodInfo, listed: Sequence[str]) -> PlannedMove:
-        current = {each.rule.head.name for each in self._audit.judge_pod(info)}
-        rules = tuple(rule for rule in listed if rule in current)
-        if not rules:
-            return PlannedMove(
-                info, tuple(listed), obstacle="an earlier move has resolved its violations"
-            )
-        move = PlannedMove(info, rules)
-        obstacle = self._exclusions.find_obstacle(info)
-        obstacle = obstacle or self._find_metric_obstacle(info, rules)
-        if obstacle:
-            return dataclasses.replace(move, obstacle=obstacle)
-        if self._before is None:
-            self._before = self._find_violations_by_pods()
-        self._cache.remove_pod(info)
-        target, obstacle = self._choose_target(info)
-        obstacle = obstacle or self._place(move, target)
-        if obstacle:
-            self._cache.add_pod(info)
-            return dataclasses.replace(move, obstacle=obstacle)
-        self._exclusions.note_move(info)
-        if not self._metric_rules.isdisjoint(rules):
-            self._relieved_nodes[info.pod.spec.node_name] = info.uid
-        return dataclasses.replace(move, target=target)
-
-    def _find_metric_obstacle(self, info: pod_shape.PodInfo, rules: Sequence[str]) -> str:
+    def _find_metric_obstacle(self, node: str) -> str:
         """Return why a violator of a rule by metrics must wait; "" if it need not.
 
         The simulation does not know what a move changes in the samples of both nodes.
         """
-        is_relieved = info.pod.spec.node_name in self._relieved_nodes
-        if not is_relieved or self._metric_rules.isdisjoint(rules):
+        if node not in self._relieved_nodes:
             return ""
         return "an earlier move changes the metrics of its node; run the command again later"
 
@@ -169,15 +168,15 @@ class MovePlanner:
             return "", "the scheduler would choose the same node"
         return result.node_name, ""
 
-    def _place(self, move: PlannedMove, target: str) -> str:
+    def _place(self, violator: Violator, target: str) -> str:
         """Place the pod on a node; return why it must not be there, or ""."""
-        workload = workloads.format_workload(move.pod.pod.metadata)
-        obstacle = self.guard.find_obstacle(workload, move.rules, target, self._now)
+        pod = violator.pod.pod
+        workload = workloads.format_workload(pod.metadata)
+        obstacle = self.guard.find_obstacle(workload, violator.rules, target, self._now)
         if obstacle:
             return obstacle
-        spec = msgspec.structs.replace(move.pod.pod.spec, node_name=target)
-        moved_pod = msgspec.structs.replace(move.pod.pod, spec=spec)
-        moved = pod_shape.PodInfo(moved_pod, move.pod.shape)
+        spec = msgspec.structs.replace(pod.spec, node_name=target)
+        moved = pod_shape.PodInfo(msgspec.structs.replace(pod, spec=spec), violator.pod.shape)
         self._cache.add_pod(moved)
         obstacle = self._find_harm(moved, target)
         if obstacle:

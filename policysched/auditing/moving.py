@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
-import datetime
 import enum
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Callable, Iterable
 from typing import Protocol
 
 from policysched import clock as clocks
 from policysched import errors
-from policysched.auditing import loop_guard, move_planning
+from policysched.auditing import loop_guard, move_pace, move_planning
 from policysched.cluster.pods import pod_shape, workloads
 
-MAX_LISTING_SECONDS = 600.0
-"""The age of the listing after which no pod is evicted: the simulation may be wrong by then."""
 _GUARD_ATTEMPTS = 5
 
 
@@ -25,22 +23,30 @@ class MoveOutcome(enum.StrEnum):
     """A dry run would evict it."""
     EVICTED = "evicted"
     REFUSED = "refused"
-    """The API server refused the eviction, for example because of a disruption budget."""
+    """A disruption budget allowed no eviction, or the pod no longer existed."""
     FAILED = "failed"
     """The eviction failed, or its outcome is unknown."""
     SKIPPED = "skipped"
     """It is not moved."""
     INTERRUPTED = "interrupted"
-    """The run was interrupted before its eviction; further violators were not looked at."""
+    """The run was interrupted before its eviction."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class MoveRecord:
-    """A violator and its outcome; `reason` is "" if it was or would be evicted."""
+    """A violator and its outcome.
 
-    move: move_planning.PlannedMove
+    Attributes:
+        violator: the pod with the rules for which it was or would be moved.
+        outcome: what happened to it.
+        reason: why it was not evicted; "" if it was or would be.
+        target: the node on which it violates nothing; "" if it has none.
+    """
+
+    violator: move_planning.Violator
     outcome: MoveOutcome
     reason: str = ""
+    target: str = ""
 
 
 class EvictionNotMadeError(errors.RemoteError):
@@ -99,120 +105,125 @@ class PodMover:
         planner: move_planning.MovePlanner,
         store: GuardStore,
         evictor: PodEvictor,
-        pause_seconds: float,
+        pace: move_pace.MovePace,
         clock: clocks.Clock,
-        wait: Callable[[float], Awaitable[bool]],
     ) -> None:
-        """Carry out the moves of `planner`, whose cluster was listed just now.
-
-        Two evictions are at least `pause_seconds` apart. `wait` waits for some seconds, or until
-        the run is interrupted, and returns whether it is.
-        """
+        """Carry out the moves of `planner`; `store` has the memory of its loop guard."""
         self._planner = planner
+        self._guard = planner.guard
         self._store = store
         self._evictor = evictor
-        self._pause_seconds = pause_seconds
+        self._pace = pace
         self._clock = clock
-        self._wait = wait
-        self._listed_at_seconds = clock.monotonic_seconds()
-        self._next_seconds = self._listed_at_seconds
 
     async def move(
-        self, moves: Iterable[move_planning.PlannedMove], *, is_dry_run: bool
+        self, violators: Iterable[move_planning.Violator], *, is_dry_run: bool
     ) -> list[MoveRecord]:
         """Return the outcome for each violator.
 
-        If the loop guard cannot be written, the pod is not evicted, and no further one is.
-
-        Raises:
-            InputError: the memory of the loop guard is invalid.
+        If the run ends early, the further violators are reported, but not looked at.
         """
         records: list[MoveRecord] = []
-        for move in moves:
-            if await self._wait(0.0):
-                record = _make_interrupted_record(move)
-            elif move.obstacle:
-                record = MoveRecord(move, MoveOutcome.SKIPPED, move.obstacle)
+        end: move_pace.RunEnd | None = None
+        for violator in violators:
+            end = end or await self._pace.find_end()
+            if end is not None:
+                records.append(_make_end_record(violator, end))
+                continue
+            move = self._planner.plan_move(violator)
+            if isinstance(move, str):
+                records.append(MoveRecord(violator, MoveOutcome.SKIPPED, move))
             elif is_dry_run:
-                self._planner.guard.add(move.list_guarded_moves(self._now))
-                record = MoveRecord(move, MoveOutcome.PLANNED)
+                records.append(_make_record(move, MoveOutcome.PLANNED))
             else:
                 try:
-                    record = await self._evict(move)
-                except errors.RemoteError as error:
+                    records.append(await self._evict(move))
+                except (errors.RemoteError, errors.InputError) as error:
                     # The report must name the pods that were evicted before.
-                    records.append(MoveRecord(move, MoveOutcome.FAILED, str(error)))
-                    return records
-            records.append(record)
-            if record.outcome is MoveOutcome.INTERRUPTED:
-                return records
+                    records.append(_make_record(move, MoveOutcome.FAILED, str(error)))
+                    end = move_pace.RunEnd.GUARD_NOT_WRITTEN
         return records
 
-    @property
-    def _now(self) -> datetime.datetime:
-        return self._clock.now()
-
-    def _skip(self, move: move_planning.PlannedMove, reason: str) -> MoveRecord:
-        """Put the pod back in the simulation, and report why it was not moved."""
-        self._planner.take_back(move)
-        return MoveRecord(dataclasses.replace(move, target=""), MoveOutcome.SKIPPED, reason)
-
     async def _evict(self, move: move_planning.PlannedMove) -> MoveRecord:
-        """Evict a pod as soon as the rate permits it."""
-        now_seconds = max(self._next_seconds, self._clock.monotonic_seconds())
-        if now_seconds - self._listed_at_seconds > MAX_LISTING_SECONDS:
-            return self._skip(move, "the listing of the cluster is too old; run the command again")
-        if await self._wait(max(0.0, now_seconds - self._clock.monotonic_seconds())):
-            return _make_interrupted_record(move)
-        guarded = move.list_guarded_moves(self._now)
+        """Evict a pod as soon as the rate permits it.
+
+        Raises:
+            InputError: the memory of the loop guard is invalid; the pod is not evicted.
+            RemoteError: the memory cannot be written; the pod is not evicted.
+        """
+        end = await self._pace.wait_for_turn()
+        if end is not None:
+            return _make_end_record(move.violator, end)
+        guarded = move.list_guarded_moves(self._clock.now())
         obstacle = await self._remember(move, guarded)
         if obstacle:
-            return self._skip(move, obstacle)
-        self._next_seconds = now_seconds + self._pause_seconds
+            self._planner.take_back(move)
+            return MoveRecord(move.violator, MoveOutcome.SKIPPED, obstacle)
+        self._pace.note_eviction()
         try:
-            await self._evictor.evict(move.pod)
+            await self._evictor.evict(move.violator.pod)
         except EvictionNotMadeError as error:
             self._planner.take_back(move)
             await self._forget(guarded)
             is_refused = isinstance(error, EvictionRefusedError)
             outcome = MoveOutcome.REFUSED if is_refused else MoveOutcome.FAILED
-            return MoveRecord(move, outcome, str(error))
+            return _make_record(move, outcome, str(error))
         except errors.RemoteError as error:
             # The pod may have been evicted, so the guard keeps the move.
-            return MoveRecord(move, MoveOutcome.FAILED, str(error))
-        return MoveRecord(move, MoveOutcome.EVICTED)
+            return _make_record(move, MoveOutcome.FAILED, str(error))
+        return _make_record(move, MoveOutcome.EVICTED)
 
     async def _remember(
         self, move: move_planning.PlannedMove, guarded: list[loop_guard.WorkloadMove]
     ) -> str:
         """Write a move into the loop guard; return an obstacle that another process wrote."""
-        guard = self._planner.guard
-        workload = workloads.format_workload(move.pod.pod.metadata)
-        guard.add(guarded)
-        for attempt in range(1, _GUARD_ATTEMPTS + 1):
-            try:
-                await self._store.write(guard)
-            except GuardConflictError:
-                if attempt == _GUARD_ATTEMPTS:
-                    raise
-                guard.replace(await self._store.read())
-                obstacle = guard.find_obstacle(workload, move.rules, move.target, self._now)
-                if obstacle:
-                    guard.remove(guarded)
-                    return obstacle
-            else:
-                return ""
-        raise AssertionError  # the last attempt returns or raises
+        self._guard.add(guarded)
+        workload = workloads.format_workload(move.violator.pod.pod.metadata)
+
+        def find_obstacle() -> str:
+            now = self._clock.now()
+            return self._guard.find_obstacle(workload, move.violator.rules, move.target, now)
+
+        obstacle = await self._write_guard(find_obstacle)
+        if obstacle:
+            self._guard.remove(guarded)
+        return obstacle
 
     async def _forget(self, guarded: list[loop_guard.WorkloadMove]) -> None:
-        """Remove a move that did not take place; if that fails, it counts until it expires."""
-        self._planner.guard.remove(guarded)
-        try:
-            await self._store.write(self._planner.guard)
-        except errors.RemoteError:
-            self._planner.guard.replace(await self._store.read())
+        """Remove a move that did not take place.
+
+        If it cannot be removed, it counts until the next write of this run, or until it expires.
+        """
+        self._guard.remove(guarded)
+        with contextlib.suppress(errors.RemoteError, errors.InputError):
+            await self._write_guard(lambda: "")
+
+    async def _write_guard(self, find_obstacle: Callable[[], str]) -> str:
+        """Write the loop guard; add the moves that other processes have written meanwhile.
+
+        Return the obstacle that `find_obstacle` finds among these; nothing is written then.
+        """
+        for _ in range(_GUARD_ATTEMPTS - 1):
+            try:
+                await self._store.write(self._guard)
+            except GuardConflictError:
+                self._guard.replace(await self._store.read())
+            else:
+                return ""
+            obstacle = find_obstacle()
+            if obstacle:
+                return obstacle
+        await self._store.write(self._guard)
+        return ""
 
 
-def _make_interrupted_record(move: move_planning.PlannedMove) -> MoveRecord:
-    reason = "the command was interrupted; it looked at no further violator"
-    return MoveRecord(dataclasses.replace(move, target=""), MoveOutcome.INTERRUPTED, reason)
+def _make_record(
+    move: move_planning.PlannedMove, outcome: MoveOutcome, reason: str = ""
+) -> MoveRecord:
+    return MoveRecord(move.violator, outcome, reason, move.target)
+
+
+def _make_end_record(violator: move_planning.Violator, end: move_pace.RunEnd) -> MoveRecord:
+    is_interrupted = end is move_pace.RunEnd.INTERRUPTED
+    outcome = MoveOutcome.INTERRUPTED if is_interrupted else MoveOutcome.SKIPPED
+    return MoveRecord(violator, outcome, end.value)

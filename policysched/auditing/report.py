@@ -81,13 +81,13 @@ def render_moves(records: Sequence[moving.MoveRecord], *, is_dry_run: bool) -> d
 
 
 def _render_move(record: moving.MoveRecord) -> dict[str, Any]:
-    metadata = record.move.pod.pod.metadata
+    metadata = record.violator.pod.pod.metadata
     return {
         "namespace": metadata.namespace,
         "name": metadata.name,
-        "node": record.move.node,
-        "target": record.move.target or None,
-        "rules": list(record.move.rules),
+        "node": record.violator.node,
+        "target": record.target or None,
+        "rules": list(record.violator.rules),
         "outcome": record.outcome.value,
         "reason": record.reason,
     }

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import datetime
 import math
-from collections.abc import Sequence
 
 import msgspec
 import pytest
@@ -16,6 +15,7 @@ from policysched.auditing import (
     cluster_audit,
     loop_guard,
     move_exclusions,
+    move_pace,
     move_planning,
     moving,
 )
@@ -67,8 +67,12 @@ class _Cluster:
     def plan(self) -> dict[str, str]:
         """Return the target of each violator, or why it is not moved."""
         found = cluster_audit.audit_cluster(self.choose, self.desk.cache.snapshot).violations
-        moves = self.make_planner().plan_moves(found)
-        return {each.pod.pod.metadata.name: each.target or each.obstacle for each in moves}
+        planner = self.make_planner()
+        planned: dict[str, str] = {}
+        for violator in move_planning.list_violators(found):
+            move = planner.plan_move(violator)
+            planned[violator.pod.pod.metadata.name] = move if isinstance(move, str) else move.target
+        return planned
 
 
 def _pod(name: str, node: str = "slow", workload: str = "", **labels: str) -> builders.PodBuilder:
@@ -289,9 +293,12 @@ class _World:
         self.failures: list[Exception] = []
         self.clock = clocks.ManualClock(_NOW)
         self.interrupted_at_seconds = math.inf
+        self.is_damaged = False
 
     async def read(self) -> list[loop_guard.WorkloadMove]:
         """Return what is stored."""
+        if self.is_damaged:
+            raise errors.InputError("guard", "damaged")
         return list(self.stored)
 
     async def write(self, guard: loop_guard.LoopGuard) -> None:
@@ -315,17 +322,23 @@ class _World:
         return left_seconds <= seconds
 
     def move(
-        self, cluster: _Cluster, *, is_dry_run: bool = False, pause: float = 10.0
+        self,
+        cluster: _Cluster,
+        *,
+        is_dry_run: bool = False,
+        pause: float = 10.0,
+        listed_seconds_ago: float = 0.0,
     ) -> dict[str, tuple[str, str]]:
         """Return outcome and reason of each violator."""
         found = cluster_audit.audit_cluster(cluster.choose, cluster.desk.cache.snapshot).violations
         cluster.guard = loop_guard.LoopGuard(self.stored, DAY)
         planner = cluster.make_planner()
-        mover = moving.PodMover(planner, self, self, pause, self.clock, self.wait)
-        records: Sequence[moving.MoveRecord] = asyncio.run(
-            mover.move(planner.plan_moves(found), is_dry_run=is_dry_run)
-        )
-        return {r.move.pod.pod.metadata.name: (r.outcome.value, r.reason) for r in records}
+        listed_at_seconds = self.clock.monotonic_seconds() - listed_seconds_ago
+        pace = move_pace.MovePace(self.clock, listed_at_seconds, pause, self.wait)
+        mover = moving.PodMover(planner, self, self, pace, self.clock)
+        violators = move_planning.list_violators(found)
+        records = asyncio.run(mover.move(violators, is_dry_run=is_dry_run))
+        return {r.violator.pod.pod.metadata.name: (r.outcome.value, r.reason) for r in records}
 
 
 def _make_cluster(*names: str) -> _Cluster:
@@ -396,8 +409,37 @@ def test_no_pod_is_evicted_if_the_guard_cannot_be_written() -> None:
     world = _World()
     cluster = _make_cluster("one", "two", "three")
     world.conflicts = [[]] * 9
-    assert world.move(cluster) == {"one": ("failed", "changed")}
+    ended = ("skipped", "the loop guard could not be written, so the run has ended")
+    assert world.move(cluster) == {"one": ("failed", "changed"), "three": ended, "two": ended}
     assert world.log == []
+
+
+def test_a_memory_that_is_damaged_during_a_run_does_not_lose_the_report() -> None:
+    """The pods that were evicted before must be known, as after any other failure."""
+
+    class DamagedWorld(_World):
+        async def evict(self, pod: pod_shape.PodInfo) -> None:
+            await super().evict(pod)
+            self.conflicts, self.is_damaged = [[]], True
+
+    found = DamagedWorld().move(_make_cluster("one", "two", "three"))
+    assert found["one"] == ("evicted", "")
+    assert found["three"] == ("failed", "guard: damaged")
+    assert found["two"][0] == "skipped"
+
+
+def test_a_refused_eviction_is_forgotten_although_another_process_writes() -> None:
+    """Otherwise it would be an obstacle for this workload, in this run and in later ones."""
+    other = _move("default/ReplicaSet/x", "fast/pool", "n", 0)
+
+    class BusyWorld(_World):
+        async def evict(self, pod: pod_shape.PodInfo) -> None:
+            self.conflicts = [[*self.stored, other]]
+            raise moving.EvictionRefusedError("no")
+
+    world = BusyWorld()
+    assert world.move(_make_cluster("one")) == {"one": ("refused", "no")}
+    assert world.stored == [other]
 
 
 @pytest.mark.parametrize("at_seconds", [0.0, 5.0])
@@ -407,18 +449,33 @@ def test_an_interrupted_run_reports_what_it_did(at_seconds: float) -> None:
     world.interrupted_at_seconds = at_seconds
     found = world.move(_make_cluster("one", "two", "three"))
     evicted = {"one": ("evicted", "")} if at_seconds else {}
-    reason = "the command was interrupted; it looked at no further violator"
-    assert found == evicted | {"three" if at_seconds else "one": ("interrupted", reason)}
+    interrupted = ("interrupted", "the command was interrupted")
+    assert found == dict.fromkeys(("one", "two", "three"), interrupted) | evicted
     assert len(world.stored) == len(evicted)
 
 
 def test_the_listing_gets_too_old() -> None:
     """The simulation may be wrong by then."""
     world = _World()
-    found = world.move(_make_cluster("one", "two"), pause=moving.MAX_LISTING_SECONDS + 1)
+    found = world.move(_make_cluster("one", "two"), pause=move_pace.MAX_LISTING_SECONDS + 1)
     assert found["one"] == ("evicted", "")
     assert found["two"][0] == "skipped"
     assert "too old" in found["two"][1]
+
+
+@pytest.mark.parametrize("is_dry_run", [True, False])
+def test_no_move_is_planned_with_an_old_listing(
+    monkeypatch: pytest.MonkeyPatch, *, is_dry_run: bool
+) -> None:
+    """The age counts from the listing; to plan takes audits of the whole cluster."""
+    monkeypatch.delattr(move_planning.MovePlanner, "plan_move")
+    found = _World().move(
+        _make_cluster("one", "two"),
+        is_dry_run=is_dry_run,
+        listed_seconds_ago=move_pace.MAX_LISTING_SECONDS + 1,
+    )
+    reason = "the listing of the cluster is too old; run the command again"
+    assert found == dict.fromkeys(("one", "two"), ("skipped", reason))
 
 
 def test_one_pod_leaves_a_hot_node_in_a_run() -> None:

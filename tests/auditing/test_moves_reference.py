@@ -99,15 +99,16 @@ def _check_moves_of_profile(twin: test_reference.Twin, name: str) -> None:
     planner = move_planning.MovePlanner(twin.cache, choose, exclusions, guard, builders.EPOCH)
     found = cluster_audit.audit_cluster(choose, twin.cache.snapshot).violations
     before = _find_violations(twin, name)
-    for move in planner.plan_moves(found):
-        if move.target:
-            pod = twin.plain.pods[move.pod.uid]
+    for violator in move_planning.list_violators(found):
+        uid, move = violator.pod.uid, planner.plan_move(violator)
+        if isinstance(move, move_planning.PlannedMove):
+            pod = twin.plain.pods[uid]
             spec = msgspec.structs.replace(pod.spec, node_name=move.target)
-            twin.plain.pods[move.pod.uid] = msgspec.structs.replace(pod, spec=spec)
+            twin.plain.pods[uid] = msgspec.structs.replace(pod, spec=spec)
         after = _find_violations(twin, name)
-        if move.target:
-            assert move.target != move.node
-            assert after[move.pod.uid] == set()
+        if isinstance(move, move_planning.PlannedMove):
+            assert move.target != violator.node
+            assert after[uid] == set()
         assert all(rules <= before[uid] for uid, rules in after.items())
         before = after
 

@@ -98,8 +98,10 @@ def _audit(args: argparse.Namespace) -> int:
     """Audit, move violators if the options request it, and print the result."""
     from policysched.offline import sessions  # noqa: PLC0415 - `--help` does not need NumPy
 
+    clock = clocks.SystemClock()
+    began_seconds = clock.monotonic_seconds()
     # Prometheus gets and gives times in milliseconds, so fractions of them cannot be compared.
-    at = (args.now or clocks.SystemClock().now()).replace(microsecond=0)
+    at = (args.now or clock.now()).replace(microsecond=0)
     args.now = at
     inputs = _read_inputs(args)
     with progress.show_reading_progress("reading the input", [args.cluster]):
@@ -119,7 +121,7 @@ def _audit(args: argparse.Namespace) -> int:
         result = dataclasses.replace(result, violations=lasting)
     moves = None
     if args.evict:
-        moves = audit_evict.move_violators(decider, result.violations, args)
+        moves = audit_evict.move_violators(decider, result.violations, args, began_seconds)
     _write(decider, result, args, moves)
     code = audit_evict.find_error_code(moves or ())
     return code or (errors.EXIT_FINDINGS if result.violations else errors.EXIT_OK)

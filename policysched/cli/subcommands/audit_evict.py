@@ -113,18 +113,21 @@ def move_violators(
     decider: sessions.PodDecider,
     found: Sequence[violations.Violation],
     args: argparse.Namespace,
+    listed_at_seconds: float,
 ) -> list[moving.MoveRecord]:
     """Return the outcome for each violator.
+
+    The cluster was listed at `listed_at_seconds` on the monotonic clock or later.
 
     Raises:
         KubeconfigError: the address or the credentials cannot be read.
         InputError: the memory of the loop guard is invalid.
-        RemoteError: the loop guard cannot be read or written.
+        RemoteError: the loop guard cannot be read.
     """
     import asyncio  # noqa: PLC0415 - most runs move nothing
 
     with progress.show_progress("moving violators"):
-        return asyncio.run(_plan_and_move(decider, found, args))
+        return asyncio.run(_plan_and_move(decider, found, args, listed_at_seconds))
 
 
 def find_error_code(records: Sequence[moving.MoveRecord]) -> int:
@@ -144,12 +147,14 @@ async def _plan_and_move(
     decider: sessions.PodDecider,
     found: Sequence[violations.Violation],
     args: argparse.Namespace,
+    listed_at_seconds: float,
 ) -> list[moving.MoveRecord]:
     """Plan the moves, and carry them out."""
     from policysched.auditing import (  # noqa: PLC0415 - as above
         api_moves,
         loop_guard,
         move_exclusions,
+        move_pace,
         move_planning,
         moving,
     )
@@ -180,15 +185,12 @@ async def _plan_and_move(
             loop_guard.LoopGuard(await store.read(), within),
             args.now,
         )
-        mover = moving.PodMover(
-            planner,
-            store,
-            api_moves.ApiViolatorEvictor(api),
-            args.rate or _DEFAULT_PAUSE_SECONDS,
-            clocks.SystemClock(),
-            _make_wait(),
-        )
-        return await mover.move(planner.plan_moves(found), is_dry_run=is_dry_run)
+        pause_seconds = args.rate or _DEFAULT_PAUSE_SECONDS
+        clock = clocks.SystemClock()
+        pace = move_pace.MovePace(clock, listed_at_seconds, pause_seconds, _make_wait())
+        evictor = api_moves.ApiViolatorEvictor(api)
+        mover = moving.PodMover(planner, store, evictor, pace, clock)
+        return await mover.move(move_planning.list_violators(found), is_dry_run=is_dry_run)
 
 
 def _make_wait() -> Callable[[float], Awaitable[bool]]:
