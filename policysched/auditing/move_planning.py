@@ -177,7 +177,7 @@ class MovePlanner:
             return obstacle
         spec = msgspec.structs.replace(pod.spec, node_name=target)
         moved = pod_shape.PodInfo(msgspec.structs.replace(pod, spec=spec), violator.pod.shape)
-        self._cache.add_pod(moved)
+        self._cache.assume_pod(moved, target)  # so its expected load counts for the next pods
         obstacle = self._find_harm(moved, target)
         if obstacle:
             self._cache.remove_pod(moved)

@@ -494,6 +494,28 @@ policy cool { for pods where app = web  reject when heat > 80% missing allow as 
     assert "changes the metrics of its node" in found["two"]
 
 
+def test_the_expected_load_of_moved_pods_counts_for_the_next_ones() -> None:
+    """As in the scheduler, which would otherwise leave the next pods pending."""
+    text = (
+        desk.METRICS.replace("maxAge 2m", "maxAge 2m\n  placed adds 20% for 2m")
+        + """
+policy fast {
+  for pods where app = web
+  nodeAffinity required pool = fast as pool
+  reject when heat > 80% missing allow as hot
+}
+"""
+    )
+    cluster = _Cluster(text)
+    cluster.desk.cache.remove_node("f2")
+    cluster.desk.place(*map(_pod, ("one", "two", "six")))
+    cluster.desk.sample("heat", slow=0.2, f1=0.5)
+    found = cluster.plan()
+    assert (found["one"], found["six"]) == ("f1", "f1")
+    assert "0/2 nodes are available" in found["two"]
+    assert set(cluster.audit()) == {"two"}
+
+
 def test_an_eviction_that_was_certainly_not_made_is_forgotten() -> None:
     """For example because a right is missing: the next run tries it again."""
     world = _World()
