@@ -97,7 +97,7 @@ class MovePlanner:
         self._now = now
         self._audit = cluster_audit.ClusterAudit(choose, cache.snapshot)
         self._before: frozenset[_PodRule] | None = None
-        self._relieved_nodes: dict[str, str] = {}
+        self._moves: dict[str, PlannedMove] = {}
 
     def plan_move(self, violator: Violator) -> PlannedMove | str:
         """Return the move of a violator, or the reason why the pod stays.
@@ -120,32 +120,32 @@ class MovePlanner:
         current = Violator(info, tuple(rule.head.name for rule in rules))
         self._cache.remove_pod(info)
         target, obstacle = self._choose_target(info)
+        if not obstacle and reads_metrics:
+            obstacle = self._find_metric_obstacle(target)
         obstacle = obstacle or self._place(current, target)
         if obstacle:
             self._cache.add_pod(info)
             return obstacle
         self._exclusions.note_move(info)
-        if reads_metrics:
-            self._relieved_nodes[violator.node] = info.uid
-        return PlannedMove(current, target)
+        self._moves[info.uid] = PlannedMove(current, target)
+        return self._moves[info.uid]
 
     def take_back(self, move: PlannedMove) -> None:
         """Put the pod of a move back, because it was not evicted."""
-        info, node = move.violator.pod, move.violator.node
+        info = move.violator.pod
+        del self._moves[info.uid]
         self._cache.add_pod(info)
         self._exclusions.take_back_move(info)
-        if self._relieved_nodes.get(node) == info.uid:
-            del self._relieved_nodes[node]
         self._before = None
 
     def _find_metric_obstacle(self, node: str) -> str:
-        """Return why a violator of a rule by metrics must wait; "" if it need not.
+        """Return why no violator of a rule by metrics may leave or reach a node; "" if one may.
 
-        The simulation does not know what a move changes in the samples of both nodes.
+        The simulation does not know the samples of both nodes after a move.
         """
-        if node not in self._relieved_nodes:
+        if not any(node in (move.violator.node, move.target) for move in self._moves.values()):
             return ""
-        return "an earlier move changes the metrics of its node; run the command again later"
+        return f"an earlier move changes the metrics of {node}; run the command again later"
 
     def _choose_target(self, info: pod_shape.PodInfo) -> tuple[str, str]:
         """Return the node on which the scheduler would place the pod, or "" and why there is none.

@@ -478,20 +478,48 @@ def test_no_move_is_planned_with_an_old_listing(
     assert found == dict.fromkeys(("one", "two"), ("skipped", reason))
 
 
-def test_one_pod_leaves_a_hot_node_in_a_run() -> None:
-    """The samples after its move are unknown, so the others wait for the next run."""
-    text = (
-        desk.METRICS
-        + """
+_COOL = (
+    desk.METRICS
+    + """
 policy cool { for pods where app = web  reject when heat > 80% missing allow as hot }
 """
-    )
-    cluster = _Cluster(text)
+)
+
+
+def test_one_pod_leaves_a_hot_node_in_a_run() -> None:
+    """The samples after its move are unknown, so the others wait for the next run."""
+    cluster = _Cluster(_COOL)
     cluster.desk.place(_pod("one"), _pod("two"))
     cluster.desk.sample("heat", slow=0.9, f1=0.2, f2=0.2)
     found = cluster.plan()
     assert found["one"] in ("f1", "f2")
-    assert "changes the metrics of its node" in found["two"]
+    assert "changes the metrics of slow" in found["two"]
+
+
+def test_one_pod_reaches_a_cool_node_in_a_run() -> None:
+    """It may heat the node, so the others wait for new samples; a refused move heats nothing."""
+    for failures in ([], [moving.EvictionRefusedError("no")]):
+        cluster, world = _Cluster(_COOL), _World()
+        cluster.desk.place(_pod("one"), _pod("two", "f1"))
+        cluster.desk.sample("heat", slow=0.9, f1=0.9, f2=0.79)
+        world.failures = [*failures]
+        found = world.move(cluster)
+        if failures:
+            assert found == {"one": ("refused", "no"), "two": ("evicted", "")}
+        else:
+            assert found["one"] == ("evicted", "")
+            assert "changes the metrics of f2" in found["two"][1]
+
+
+def test_moves_by_labels_change_metrics_too() -> None:
+    """After a pod has left its node for the labels of the node, the load there is unknown."""
+    cluster = _Cluster(_COOL + _FAST.removeprefix("version 1").replace("app = web", "app = db"))
+    cluster.desk.cache.remove_node("f2")
+    cluster.desk.place(_pod("db", app="db"), _pod("web"))
+    cluster.desk.sample("heat", slow=0.9, f1=0.79)
+    found = cluster.plan()
+    assert found["db"] == "f1"
+    assert "changes the metrics of slow" in found["web"]
 
 
 def test_the_expected_load_of_moved_pods_counts_for_the_next_ones() -> None:
