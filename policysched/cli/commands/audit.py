@@ -113,6 +113,8 @@ def _audit(args: argparse.Namespace) -> int:
     source = audit_inputs.AuditSource(session, at, args)
     decider, result = source.audit()
     fast_exit.keep_until_exit(decider)
+    if args.evict:
+        audit_evict.require_samples(decider, args)
     if args.prometheus is None:
         offline_options.print_missing_samples_note(session)
     offline_options.print_unserved_pods_note(decider)

@@ -102,11 +102,33 @@ def check_evict_options(args: argparse.Namespace) -> None:
         raise errors.UsageError("--evict needs a running cluster: --live instead of --cluster")
     if args.evict and args.now is not None:
         raise errors.UsageError("--evict moves pods now; remove --at")
+    if args.evict and args.output == "sarif":
+        raise errors.UsageError("-o sarif has no moves; choose another form for --evict")
     for dest, option in _DEPENDENT.items():
         if not args.evict and getattr(args, dest) is not None:
             raise errors.UsageError(f"--{option} needs --evict")
     if args.guard is not None and not _NAME.fullmatch(args.guard):
         raise errors.UsageError(f"--guard must be NAMESPACE/NAME, not `{args.guard}`")
+
+
+def require_samples(decider: sessions.PodDecider, args: argparse.Namespace) -> None:
+    """Refuse to move pods if a metric that the rules read has no sample.
+
+    Raises:
+        InputError: there is such a metric.
+    """
+    from policysched.auditing import missing_samples  # noqa: PLC0415 - most runs move nothing
+
+    by_name, forced = decider.profiles.by_name, args.scheduler_name
+    missing = missing_samples.list_metrics_without_samples(
+        by_name.values() if forced is None else [by_name[forced]], decider.cluster.cache.snapshot()
+    )
+    if missing:
+        names = ", ".join(f"`{name}`" for name in missing)
+        problem = f"no node has a valid sample of {names}, which the policies read"
+        has_source = args.prometheus is not None or args.metrics is not None
+        advice = "" if has_source else "give --prometheus URL or --metrics FILE"
+        raise errors.InputError("--evict", problem, help=advice)
 
 
 def move_violators(
