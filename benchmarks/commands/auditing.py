@@ -72,6 +72,7 @@ def _measure(folder: pathlib.Path, nodes: int, pods_per_node: int, repeat: int) 
         policy = folder / "all.policy"
         policy.write_text(_POLICY.format(**values))
         inputs = ["--cluster", str(cluster), "--metrics", str(metrics), str(policy)]
+        inputs += ["--scheduler-name", "policysched"]
         runs = [_run(inputs) for _ in range(repeat)]
         seconds = [run[0] for run in runs]
         median, most = statistics.median(seconds), max(seconds)

@@ -110,6 +110,11 @@ def _audit(args: argparse.Namespace) -> int:
     if session.is_lines:
         raise errors.InputError("<stdin>", "has JSON lines; an audit needs one cluster")
     _require_version_in_force(session.factory.policies, is_moving=args.evict)
+    names = {spec.name for spec in session.factory.policies.specs}
+    # A pod of another scheduler is not where it is by these rules: no profile is assumed for it.
+    session.factory = dataclasses.replace(
+        session.factory, leaves_out=lambda name: name not in names
+    )
     source = audit_inputs.AuditSource(session, at, args)
     decider, result = source.audit()
     fast_exit.keep_until_exit(decider)

@@ -48,7 +48,7 @@ def inputs(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> list[str]
 
 def _pod(name: str, node: str, **status: Any) -> dict[str, Any]:
     """Return a running pod of a Deployment."""
-    pod = clusters.pod(name, on=node)
+    pod = clusters.pod(name, on=node, schedulerName="policysched")
     pod["metadata"] |= {
         "uid": name,
         "creationTimestamp": "2026-02-25T05:13:20Z",
@@ -114,6 +114,24 @@ def test_a_cluster_in_order_exits_with_0(
     nodes = (clusters.node("a", pool="fast", zone="x"), clusters.node("b", pool="slow", zone="y"))
     clusters.write(tmp_path, *nodes, _pod("one", "a"), ended, leaving, static)
     assert _audit(capsys, *inputs, exit_code=0) == {}
+
+
+def test_pods_of_other_schedulers_are_not_audited(
+    inputs: list[str], capsys: pytest.CaptureFixture[str], tmp_path: pathlib.Path
+) -> None:
+    """A note counts each of them once; --scheduler-name judges them."""
+    nodes = (clusters.node("a", pool="fast", zone="x"), clusters.node("b", pool="slow", zone="y"))
+    others = [_pod(f"other-{number}", "b") for number in range(3)]
+    for each in others:
+        each["spec"]["schedulerName"] = "volcano"
+    others[2]["status"]["phase"] = "Failed"
+    clusters.write(tmp_path, *nodes, _pod("one", "a"), *others)
+    assert main.main(["audit", *inputs, "--at", AT]) == 0
+    said = capsys.readouterr()
+    assert "no violation among 1 running pod" in said.out
+    assert "2 pods left out, no profile serves their schedulerName: `volcano` (2)" in said.err
+    found = _audit(capsys, *inputs, "--scheduler-name", "policysched")
+    assert list(found["web/fast"]) == ["other-0", "other-1"]
 
 
 def test_samples_of_a_file_have_no_age(

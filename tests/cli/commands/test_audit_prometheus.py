@@ -40,7 +40,7 @@ def test_ages_are_those_of_the_series(
         ]
     text = "\n".join([*lines, "# EOF", ""])
     (tmp_path / "web.policy").write_text(_POLICY, encoding="utf-8")
-    pods = [clusters.pod(f"on-{node}", on=node) for node in hot_since]
+    pods = [clusters.pod(f"on-{node}", on=node, schedulerName="policysched") for node in hot_since]
     cluster = clusters.write(tmp_path, *map(clusters.node, hot_since), *pods)
     with prometheus.Prometheus(tmp_path / "prometheus", openmetrics=text) as server:
         at = clocks.find_utc_time(now)
