@@ -14,6 +14,9 @@ EVICT_LABEL = "policysched.io/audit-evict"
 """The label of pods; the value `never` excludes them."""
 _NEVER = "never"
 _SYSTEM = "system-"
+_KEPT_KINDS = ("DaemonSet", "Job")
+"""A DaemonSet creates the pod again on its node. A Job loses the work of the pod, and fails if more
+pods are evicted than its `backoffLimit` allows."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -57,8 +60,8 @@ class MoveExclusions:
         workload = workloads.find_workload(info.pod.metadata)
         if workload is None:
             return "the pod has no controller that would create it again"
-        if workload.kind == "DaemonSet":
-            return "the pod belongs to a DaemonSet"
+        if workload.kind in _KEPT_KINDS:
+            return f"the pod belongs to a {workload.kind}"
         if labels.get(EVICT_LABEL) == _NEVER:
             return f"the pod has the label {EVICT_LABEL}: {_NEVER}"
         if limits.excluded.matches(labels):

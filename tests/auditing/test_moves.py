@@ -107,6 +107,9 @@ def test_a_violator_is_moved_to_a_node_where_it_violates_nothing() -> None:
             id="daemon",
         ),
         pytest.param(
+            desk.pod("p", app="web").node("slow").uid("p").owner("Job", "j"), "a Job", id="job"
+        ),
+        pytest.param(
             _pod("p", **{"policysched.io/audit-evict": "never"}), "audit-evict: never", id="label"
         ),
         pytest.param(_pod("p", keep="yes"), "--exclude", id="selector"),
