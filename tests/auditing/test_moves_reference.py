@@ -20,7 +20,7 @@ from policysched.cluster.pods import pod_shape
 from policysched.framework import runtime
 from policysched.lang.checked import checked
 from tests import builders
-from tests.auditing import test_moves
+from tests.auditing import violators
 from tests.compiler import strategies, test_reference
 from tests.reference import policy_audit
 
@@ -95,7 +95,7 @@ def _check_moves_of_profile(twin: test_reference.Twin, name: str) -> None:
 
     limits = move_exclusions.MoveLimits(max_per_workload=9, moves_system_pods=True)
     exclusions = move_exclusions.MoveExclusions(limits, twin.cache.budgets)
-    guard = loop_guard.LoopGuard((), test_moves.DAY)
+    guard = loop_guard.LoopGuard((), violators.DAY)
     planner = move_planning.MovePlanner(twin.cache, choose, exclusions, guard, builders.EPOCH)
     found = cluster_audit.audit_cluster(choose, twin.cache.snapshot).violations
     before = _find_violations(twin, name)
