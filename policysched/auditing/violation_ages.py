@@ -7,27 +7,68 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from typing import NamedTuple
+
+import numpy as np
 
 from policysched.auditing import cluster_audit, judging, violations
 from policysched.cluster import snapshot
 from policysched.cluster.pods import pod_shape
+from policysched.compiler.rules import reject
 from policysched.framework import interface
+from policysched.lang.checked import checked_expr
+
+
+class _WatchKey(NamedTuple):
+    """Which pods are watched together; `shape` is None if the rule treats all its pods alike."""
+
+    profile: str
+    rule: str
+    shape: int | None
+
+
+class _Beginning(NamedTuple):
+    """When a rejection begins; `is_maximum` if it may have begun earlier."""
+
+    seconds: float
+    is_maximum: bool
 
 
 @dataclasses.dataclass(slots=True)
 class _WatchedPods:
-    """Identical pods that a rule rejects now.
+    """Pods that a rule over metrics rejects now, and that differ in nothing that it reads.
 
     Attributes:
         placed: one of the pods for each row.
-        since_seconds: since when the rule rejects them, by row.
+        beginnings: when the present rejection begins, by row.
+        unknown: the rows of which the last observation does not show whether `until` holds them;
+            None before the first observation.
     """
 
     judge: judging.ProfileJudge
-    rule: violations.AuditedRule
+    rule: reject.Reject
     placed: dict[int, Sequence[pod_shape.PodInfo]] = dataclasses.field(default_factory=dict)
-    since_seconds: dict[int, float] = dataclasses.field(default_factory=dict)
+    beginnings: dict[int, _Beginning] = dataclasses.field(default_factory=dict)
+    unknown: AbstractSet[int] | None = None
+
+    def observe(self, snap: snapshot.Snapshot) -> None:
+        """Judge the pods by the samples that are current in `snap`."""
+        verdicts = self.judge.judge_identical_pods(self.placed, snap, Counter(), [self.rule])
+        before, unknown = self.beginnings, self.unknown
+        self.beginnings = {
+            row: before.get(row)
+            or _Beginning(snap.now_seconds, is_maximum=unknown is None or row in unknown)
+            for row in (verdict.row for verdict in verdicts)
+        }
+        self.unknown = self._find_unknown_rows(snap)
+
+    def _find_unknown_rows(self, snap: snapshot.Snapshot) -> AbstractSet[int]:
+        if self.rule.hysteresis is None:
+            return frozenset()
+        rows = np.fromiter(self.placed, np.intp, len(self.placed))
+        return set(rows[self.rule.hysteresis.is_unknown(snap.view_rows(rows))].tolist())
 
 
 class MetricViolationAges:
@@ -37,8 +78,8 @@ class MetricViolationAges:
         """Watch the violations in `found` of the cluster that `audit` judges."""
         self._audit = audit
         self._found = found
-        self._watched: dict[tuple[str, str, int], _WatchedPods] = {}
-        self._first_seconds: float | None = None
+        self._watched: dict[_WatchKey, _WatchedPods] = {}
+        self._seen_metrics: set[str] = set()
         self._now_seconds = 0.0
 
     def watch(self, pods: Mapping[str, pod_shape.PodInfo], snap: snapshot.Snapshot) -> None:
@@ -51,21 +92,23 @@ class MetricViolationAges:
             rules = () if judge is None else judge.rules
             rule = next((one for one in rules if one.head.name == each.rule.head.name), None)
             row = snap.find_row(each.node)
-            if judge is not None and rule is not None and row is not None:
-                key = (each.profile, rule.head.name, info.shape.index)
+            if judge is not None and isinstance(rule, reject.Reject) and row is not None:
+                key = _make_key(each, info)
                 watched = self._watched.setdefault(key, _WatchedPods(judge, rule))
                 watched.placed[row] = [info]
 
-    def observe(self, snap: snapshot.Snapshot) -> None:
-        """Judge the watched pods by the samples that are current in `snap`."""
+    def observe(self, snap: snapshot.Snapshot, metrics: Collection[str]) -> None:
+        """Judge the pods that rules over one of `metrics` reject, after a step of these metrics.
+
+        Between the steps of its own metrics, a rule has no new samples to judge by. It is judged
+        first when each of its metrics has had a step.
+        """
         self._now_seconds = snap.now_seconds
-        if self._first_seconds is None:
-            self._first_seconds = snap.now_seconds
+        self._seen_metrics |= set(metrics)
         for each in self._watched.values():
-            verdicts = each.judge.judge_identical_pods(each.placed, snap, Counter(), [each.rule])
-            rejected = {verdict.row for verdict in verdicts}
-            before = each.since_seconds
-            each.since_seconds = {row: before.get(row, snap.now_seconds) for row in rejected}
+            own = each.rule.metrics
+            if not own.isdisjoint(metrics) and own <= self._seen_metrics:
+                each.observe(snap)
 
     def add_ages(
         self, pods: Mapping[str, pod_shape.PodInfo], snap: snapshot.Snapshot
@@ -79,15 +122,25 @@ class MetricViolationAges:
         pods: Mapping[str, pod_shape.PodInfo],
         snap: snapshot.Snapshot,
     ) -> violations.Violation:
-        shape = pods[violation.pods[0].key].shape
-        watched = self._watched.get((violation.profile, violation.rule.head.name, shape.index))
+        watched = self._watched.get(_make_key(violation, pods[violation.pods[0].key]))
         row = snap.find_row(violation.node)
-        since = None if watched is None or row is None else watched.since_seconds.get(row)
-        if since is None:
+        begun = None if watched is None or row is None else watched.beginnings.get(row)
+        if begun is None:
             return violation
-        is_minimum = since == self._first_seconds
-        age = violations.ViolationAge(self._now_seconds - since, is_minimum)
+        age = violations.ViolationAge(self._now_seconds - begun.seconds, begun.is_maximum)
         return dataclasses.replace(violation, age=age)
+
+
+def _make_key(violation: violations.Violation, info: pod_shape.PodInfo) -> _WatchKey:
+    """Return the key of violating pods: each rule is then judged as seldom as possible."""
+    rule = violation.rule
+    is_about_nodes = isinstance(rule, reject.Reject) and not (
+        judging.depends_on_pods(rule)
+        or checked_expr.reads_pod(rule.condition.source)
+        or checked_expr.reads_devices(rule.condition.source)
+    )
+    shape = None if is_about_nodes else info.shape.index
+    return _WatchKey(violation.profile, rule.head.name, shape)
 
 
 def reads_metrics(rule: violations.AuditedRule) -> bool:

@@ -118,7 +118,8 @@ def _format_notes(report: Mapping[str, Any]) -> Iterator[str]:
     """Yield the pods and rules that were left out, with the reason."""
     for each in report["unknown"]:
         pods = output.format_count(each["pods"], "pod")
-        yield f"not judged by {each['rule']}: {pods}, whose nodes have no valid sample"
+        lacking = "no valid sample, or no known state of `until`"
+        yield f"not judged by {each['rule']}: {pods}, whose nodes have {lacking}"
     if report["attemptRules"]:
         names = output.join_names_briefly(report["attemptRules"])
         yield f"not audited: {names}, because `waiting` and `podAge` are about an attempt"

@@ -19,9 +19,6 @@ if TYPE_CHECKING:
     from policysched.offline import metric_histories, sessions
     from policysched.profiles import policies
 
-_LOOKBACK_SECONDS = 3600.0
-"""Length of the history from which ages of violations are measured, unless --for is longer."""
-
 
 def add_metric_options(group: argparse._ActionsContainer) -> None:
     """Add the options that select the samples of metrics."""
@@ -98,13 +95,16 @@ class AuditSource:
             where, found = next(self._session.clusters.places)
         times = self._make_history_times()
         histories = self._read_histories(found, times)
-        factory = dataclasses.replace(self._session.factory, now=times.start)
+        start = metric_histories.find_start(histories, times)
+        factory = dataclasses.replace(self._session.factory, now=start)
         decider = factory.make_decider(found, where)
-        metric_histories.replay_samples(decider.cluster, histories, times)
+        # Whether `until` holds a node must not depend on --for, so only the recent samples count.
+        recent = dataclasses.replace(times, length_seconds=metric_histories.RECENT_SECONDS)
+        metric_histories.replay_samples(decider.cluster, histories, recent)
         result = audit_pods(decider)
         if not any(violation_ages.reads_metrics(each.rule) for each in result.violations):
             return decider, result
-        # The state of rules with `until` follows from all samples, so the past needs a new cluster.
+        # The samples of the past change the state of a cluster, so they need a new one.
         past = factory.make_decider(found, where)
         audit = cluster_audit.ClusterAudit(
             past.choice.choose_framework, past.cluster.cache.snapshot
@@ -120,10 +120,13 @@ class AuditSource:
         from policysched.profiles import policies  # noqa: PLC0415 - not needed for `--help`
 
         compiled = policies.compile_policy_set(self._session.factory.policies)
-        needed = {} if compiled is None else compiled.metric_needs.histories
-        windows = {key: need.seconds for key, need in needed.items()}
-        length_seconds = max(_LOOKBACK_SECONDS, self._args.for_seconds)
-        return metric_histories.HistoryTimes(self._at, length_seconds, windows)
+        length_seconds = max(metric_histories.RECENT_SECONDS, self._args.for_seconds)
+        if compiled is None:
+            return metric_histories.HistoryTimes(self._at, length_seconds)
+        needs = compiled.metric_needs
+        windows = {key: need.seconds for key, need in needs.histories.items()}
+        until_metrics = {key for each in needs.followers for key in each.metrics}
+        return metric_histories.HistoryTimes(self._at, length_seconds, windows, until_metrics)
 
     def _read_histories(
         self, found: cluster_file.ClusterObjects, times: metric_histories.HistoryTimes

@@ -6,6 +6,7 @@ It is stored with the samples, so that it survives changes to the policies.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from collections.abc import Set as AbstractSet
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +22,37 @@ class HeldNodes:
         self._held: dict[str, set[str]] = {}
         self._generation = 0
         self._columns: dict[str, tuple[tuple[int, int], _Bools]] = {}
+        self._unknown_at_start: frozenset[str] = frozenset()
+        self._unknown: dict[str, set[str]] = {}
+
+    def begin_unknown(self, names: Collection[str]) -> None:
+        """Forget the states; until a condition holds, nobody knows whether a node is held.
+
+        For the past of a cluster: `run` begins without held nodes.
+        """
+        self._held.clear()
+        self._unknown_at_start = frozenset(names)
+        self._unknown.clear()
+        self._generation += 1
+
+    def find_unknown_nodes(self, key: str, names: Sequence[str], nodes_generation: int) -> _Bools:
+        """Return bool (N,): the nodes of which it is unknown whether they are held for `key`.
+
+        See `find_held_nodes`.
+        """
+        unknown = self._unknown.get(key, self._unknown_at_start)
+        return self._find_column(f"unknown/{key}", unknown, names, nodes_generation)
+
+    def _find_column(
+        self, key: str, selected: AbstractSet[str], names: Sequence[str], nodes_generation: int
+    ) -> _Bools:
+        """Return the cached array of the selected nodes."""
+        version = (self._generation, nodes_generation)
+        kept = self._columns.get(key)
+        if kept is None or kept[0] != version:
+            column = np.array([name in selected for name in names], np.bool_)
+            kept = self._columns[key] = (version, column)
+        return kept[1]
 
     def find_held_nodes(self, key: str, names: Sequence[str], nodes_generation: int) -> _Bools:
         """Return bool (N,): the nodes that are held for `key`; do not write to it.
@@ -28,13 +60,8 @@ class HeldNodes:
         `nodes_generation` identifies the assignment of nodes to rows; a new value invalidates the
         cached array.
         """
-        version = (self._generation, nodes_generation)
-        kept = self._columns.get(key)
-        if kept is None or kept[0] != version:
-            held = self._held.get(key, set())
-            column = np.array([name in held for name in names], np.bool_)
-            kept = self._columns[key] = (version, column)
-        return kept[1]
+        held: AbstractSet[str] = self._held.get(key, frozenset())
+        return self._find_column(f"held/{key}", held, names, nodes_generation)
 
     def update_held_nodes(
         self, key: str, names: Sequence[str], holds: _Bools, lets_go: _Bools
@@ -43,6 +70,11 @@ class HeldNodes:
         held = self._held.setdefault(key, set())
         held.difference_update(names[row] for row in np.flatnonzero(lets_go).tolist())
         held.update(names[row] for row in np.flatnonzero(holds).tolist())
+        if self._unknown_at_start:
+            unknown = self._unknown.setdefault(key, set(self._unknown_at_start))
+            unknown.difference_update(
+                names[row] for row in np.flatnonzero(holds | lets_go).tolist()
+            )
         self._generation += 1
 
     def forget_node(self, name: str) -> None:

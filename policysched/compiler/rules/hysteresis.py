@@ -48,6 +48,15 @@ class Hysteresis:
         )
         return held[nodes.rows]
 
+    def is_unknown(self, nodes: snapshot.NodeView) -> columns.BoolArray:
+        """Return bool (n,): nodes of which the known past does not show whether they are held."""
+        snap = nodes.snapshot
+        generation = snap.nodes.node_changes.generation
+        unknown = snap.metrics.hysteresis.find_unknown_nodes(
+            self.hysteresis_key, snap.nodes.names, generation
+        )
+        return unknown[nodes.rows]
+
     def on_metric_refreshed(self, snap: snapshot.Snapshot) -> None:
         """Hold the nodes on which `when` is true, let those go on which `until` is.
 

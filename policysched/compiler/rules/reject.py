@@ -31,7 +31,8 @@ class SampleVerdicts(NamedTuple):
 
     Attributes:
         is_rejected: bool (n,), whether the condition holds.
-        is_unknown: bool (n,), whether the condition is undecided for lack of samples.
+        is_unknown: bool (n,), whether the condition is undecided for lack of samples, now or in the
+            past of `until`.
     """
 
     is_rejected: columns.NodeMask
@@ -206,6 +207,12 @@ class Reject(base.PolicyRule):
         return self._lower.measured().lower(self.condition.source)
 
     @property
+    def metrics(self) -> frozenset[str]:
+        """The keys of the metrics of its conditions."""
+        own = frozenset(checked_expr.list_read_metrics(self.condition.source))
+        return own if self.hysteresis is None else own | self.hysteresis.metrics
+
+    @property
     def judges_attempts(self) -> bool:
         """Whether the condition is about the moment of an attempt: `waiting` or `podAge`."""
         times = (
@@ -237,9 +244,11 @@ class Reject(base.PolicyRule):
         if interface.Reads.METRICS not in self.reads:
             return SampleVerdicts(self._select_rejected(truths), nowhere)
         rejected: columns.NodeMask = truths == 1
+        is_unknown: columns.NodeMask = np.isnan(truths)
         if self.hysteresis is not None:
             rejected |= (truths == 0) & self.hysteresis.is_held(nodes)
-        return SampleVerdicts(rejected, np.isnan(truths))
+            is_unknown |= (truths == 0) & self.hysteresis.is_unknown(nodes)
+        return SampleVerdicts(rejected, is_unknown)
 
     def _select_rejected(self, truths: columns.FloatArray) -> columns.NodeMask:
         selected: columns.NodeMask = truths != 0 if self._rejects_unknown else truths == 1

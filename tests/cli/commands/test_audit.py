@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pathlib
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -221,6 +222,123 @@ def test_hysteresis_follows_the_past(
         found = _audit(capsys, *inputs, "--prometheus", server.url)["web/too-hot"]
     assert {name: pod["ageSeconds"] for name, pod in found.items()} == {"one": 39 * 60}
     assert "held by `until`" in found["one"]["evidence"]
+
+
+def _answer_steps(value_at: Callable[[float], str]) -> Any:
+    """Return what answers range queries at each asked step: a value by minutes before the audit."""
+
+    def answer(request: fake.Request) -> fake.Answer:
+        start, end, step = (float(request.form[name]) for name in ("start", "end", "step"))
+        times = [start + step * place for place in range(1 + round((end - start) / step))]
+        points = [(at, value_at((AT_SECONDS - at) / 60)) for at in times]
+        mark = {"instance": "a", "policysched": "measured_at"}
+        measured = {"metric": mark, "values": [(at, str(at)) for at in times]}
+        return fake.success([{"metric": {"instance": "a"}, "values": points}, measured], "matrix")
+
+    return answer
+
+
+_TWO_METRICS = """version 1
+metric busy: ratio = `busy` node instance refresh 15s maxAge 75s
+metric full: ratio = `full` node instance refresh 5m maxAge 30m
+policy web {
+  for pods
+  reject when busy > 80% missing allow as too-hot
+  reject when full > 95% missing allow as too-full
+}
+"""
+
+
+@pytest.mark.parametrize("hours", [1, 3, 48])
+def test_another_metric_does_not_interrupt(
+    inputs: list[str], capsys: pytest.CaptureFixture[str], tmp_path: pathlib.Path, hours: int
+) -> None:
+    """At its steps, the samples of the metric of the rule may be too old."""
+    (tmp_path / "web.policy").write_text(_TWO_METRICS, encoding="utf-8")
+    with fake.FakePrometheus() as server:
+        server.answer = _answer_steps(lambda _: "0.9")
+        found = _audit(capsys, *inputs, "--prometheus", server.url, "--for", f"{hours}h")
+    assert found["web/too-hot"]["one"]["ageSeconds"] == 3600 * hours
+    assert found["web/too-hot"]["one"]["isAgeMinimum"]
+
+
+def test_another_metric_does_not_hide_an_acceptance(
+    inputs: list[str], capsys: pytest.CaptureFixture[str], tmp_path: pathlib.Path
+) -> None:
+    """The rule is judged at each step of its own metric."""
+    (tmp_path / "web.policy").write_text(_TWO_METRICS, encoding="utf-8")
+    with fake.FakePrometheus() as server:
+        server.answer = _answer_steps(lambda minutes: "0.1" if 2 <= minutes <= 4 else "0.9")
+        found = _audit(capsys, *inputs, "--prometheus", server.url)
+    assert found["web/too-hot"]["one"]["ageSeconds"] == 60
+
+
+def test_a_rule_over_two_metrics_is_judged_at_the_steps_of_both(
+    inputs: list[str], capsys: pytest.CaptureFixture[str], tmp_path: pathlib.Path
+) -> None:
+    """Between long steps of one of them, its last samples hold, although they are too old."""
+    text = _TWO_METRICS.replace("maxAge 75s", "maxAge 75s over 2m min")
+    text = text.replace("5m maxAge 30m", "10s maxAge 25s").replace("80%", "80% and full > 50%")
+    (tmp_path / "web.policy").write_text(text, encoding="utf-8")
+    with fake.FakePrometheus() as server:
+        server.answer = _answer_steps(lambda minutes: "0.1" if minutes == 20 else "0.9")
+        found = _audit(capsys, *inputs, "--prometheus", server.url)
+    assert found["web/too-hot"]["one"]["ageSeconds"] == 18 * 60
+
+
+def test_an_outage_interrupts(
+    inputs: list[str], capsys: pytest.CaptureFixture[str], tmp_path: pathlib.Path
+) -> None:
+    """At steps without any series, the last samples are too old."""
+    text = POLICY.replace("maxAge 5m", "maxAge 1m")
+    (tmp_path / "web.policy").write_text(text, encoding="utf-8")
+    gap = {minutes: text for minutes, text in _hot(range(61)).items() if not 10 <= minutes < 30}
+    with fake.FakePrometheus() as server:
+        server.answer = _answer_range({"a": gap})
+        found = _audit(capsys, *inputs, "--prometheus", server.url)["web/too-hot"]
+    assert {name: pod["ageSeconds"] for name, pod in found.items()} == {"one": 9 * 60}
+
+
+@pytest.mark.parametrize("options", [[], ["--for", "10m"], ["--for", "24h"]])
+def test_until_does_not_depend_on_the_length_of_the_history(
+    inputs: list[str], capsys: pytest.CaptureFixture[str], tmp_path: pathlib.Path, options: Any
+) -> None:
+    """A node was released in a time that is shorter than the steps of a long history."""
+    text = POLICY.replace("missing reject as", "until busy < 60% missing reject as")
+    (tmp_path / "web.policy").write_text(text, encoding="utf-8")
+    with fake.FakePrometheus() as server:
+        server.answer = _answer_steps(
+            lambda minutes: "0.9" if minutes > 20 else "0.1" if minutes > 8 else "0.7"
+        )
+        found = _audit(capsys, *inputs, "--prometheus", server.url, *options)
+    assert list(found) == ["web/fast"]
+
+
+@pytest.mark.parametrize("options", [[], ["--for", "24h"]])
+def test_a_state_of_until_from_before_the_last_hour_is_unknown(
+    inputs: list[str], capsys: pytest.CaptureFixture[str], tmp_path: pathlib.Path, options: Any
+) -> None:
+    """The longer steps before may not show that the node was released."""
+    text = POLICY.replace("missing reject as", "until busy < 60% missing allow as")
+    (tmp_path / "web.policy").write_text(text, encoding="utf-8")
+    with fake.FakePrometheus() as server:
+        server.answer = _answer_steps(lambda minutes: "0.9" if minutes > 90 else "0.7")
+        assert main.main(["audit", *inputs, "--at", AT, "--prometheus", server.url, *options]) == 1
+    out = capsys.readouterr().out
+    assert "too-hot (" not in out
+    assert "not judged by web/too-hot: 2 pods" in out
+
+
+def test_an_age_is_a_minimum_if_until_may_have_held_the_node_before(
+    inputs: list[str], capsys: pytest.CaptureFixture[str], tmp_path: pathlib.Path
+) -> None:
+    """Before the first decisive sample, it is unknown whether the rule rejected the node."""
+    text = POLICY.replace("missing reject as", "until busy < 60% missing allow as")
+    (tmp_path / "web.policy").write_text(text, encoding="utf-8")
+    with fake.FakePrometheus() as server:
+        server.answer = _answer_steps(lambda minutes: "0.7" if minutes > 30 else "0.9")
+        found = _audit(capsys, *inputs, "--prometheus", server.url)["web/too-hot"]
+    assert (found["one"]["ageSeconds"], found["one"]["isAgeMinimum"]) == (30 * 60, True)
 
 
 def test_windows_are_read_from_before_the_history(
