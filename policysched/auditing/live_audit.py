@@ -40,7 +40,7 @@ class LiveFindings:
 
     Attributes:
         first_seen_seconds: when each violation was first seen, on the monotonic clock.
-        rules: all rules that judge running pods.
+        rules: the rules that judged running pods.
         pod_count: number of pods that were judged.
         ended_at_seconds: when the audit ended, in seconds since 1970.
     """
@@ -137,19 +137,19 @@ class LiveAudit:
         """
         now_seconds = self._clock.monotonic_seconds()
         before = {} if self.findings is None else self.findings.first_seen_seconds
-        judges = map(judging.ProfileJudge, frameworks.values())
-        rules = frozenset(
-            LiveRule(judge.profile, rule.head.name) for judge in judges for rule in judge.rules
-        )
         self.findings = LiveFindings(
             {each: before.get(each, now_seconds) for each in found},
-            rules,
+            _list_rules(frameworks),
             audit.pod_count,
             self._clock.now().timestamp(),
         )
 
     def collect_metrics(self) -> Iterator[core.Metric]:
-        """Yield the violations by profile and rule; no series before the first audit."""
+        """Yield the violations by profile and rule; no series before the first audit.
+
+        After a change of the policies, rules that are no longer in force have no series, although
+        the last audit judged by them.
+        """
         labels = ("profile", "rule")
         pods = core.GaugeMetricFamily(
             "policysched_audit_violating_pods",
@@ -175,12 +175,20 @@ class LiveAudit:
             for each, first_seconds in found.first_seen_seconds.items():
                 age_seconds = now_seconds - first_seconds
                 ages[each.key] = max(ages.get(each.key, 0.0), age_seconds)
-            for rule in sorted(found.rules):
+            for rule in sorted(found.rules & _list_rules(self._cluster.get_frameworks())):
                 pods.add_metric(rule, counts[rule])
                 oldest.add_metric(rule, ages.get(rule, 0.0))
             judged.add_metric((), found.pod_count)
             ended.add_metric((), found.ended_at_seconds)
         yield from (pods, oldest, judged, ended)
+
+
+def _list_rules(frameworks: Mapping[str, runtime.Framework]) -> frozenset[LiveRule]:
+    """Return all rules that judge running pods."""
+    judges = map(judging.ProfileJudge, frameworks.values())
+    return frozenset(
+        LiveRule(judge.profile, rule.head.name) for judge in judges for rule in judge.rules
+    )
 
 
 def _list_pod_violations(verdicts: Iterable[judging.RuleVerdict]) -> set[_PodViolation]:

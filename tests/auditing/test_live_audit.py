@@ -121,6 +121,17 @@ def test_a_change_of_the_policies_drops_the_audit(running: _Running) -> None:
     assert running.find_metrics()["violating_pods"] == {_POOL: 2, _DISK: 1}
 
 
+def test_a_removed_rule_has_no_series(running: _Running) -> None:
+    """Also if a change of the policies drops each further audit."""
+    running.find_metrics()
+    text = _POLICY.replace("  nodeAffinity required pool = fast as pool\n", "")
+    newest = desk.framework(desk.Desk(text).program.profiles[0])
+    running.events = [lambda: setattr(running, "frameworks", {"default-scheduler": newest})]
+    found = running.find_metrics()
+    assert found["violating_pods"] == {_DISK: 1}
+    assert found["oldest_violation_seconds"].keys() == {_DISK}
+
+
 def test_each_pod_is_judged_by_the_version_that_decides_about_it(running: _Running) -> None:
     """During a rollout, two versions of a profile are in use."""
     text = _POLICY.replace("pool = fast", "pool = slow")
