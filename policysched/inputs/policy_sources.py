@@ -19,7 +19,6 @@ SUFFIX = ".policy"
 MOUNT_LINK = "..data"
 """The link that kubelet swaps to update a mounted ConfigMap (pkg/volume/util/atomic_writer.go)."""
 STDIN = "-"
-STDIN_NAME = "<stdin>"
 MANIFEST_SUFFIXES = (".yaml", ".yml", ".json")
 _BEGINNING = re.compile(
     r"(?:\s|#[^\n]*\n)*(?:---|%YAML|\{\s*[\"}]|[\"']?[A-Za-z]\w*[\"']?:(?:\s|$))"
@@ -49,7 +48,7 @@ class PolicySourceFile:
     @property
     def is_stdin(self) -> bool:
         """Whether the content was read from standard input."""
-        return self.name == STDIN_NAME
+        return self.name == source.STDIN_NAME
 
     @property
     def is_manifest(self) -> bool:
@@ -132,7 +131,7 @@ def _read_policy_path(where: str) -> list[PolicySourceFile]:
     if not where:
         raise errors.UsageError("a path of policies is empty; `.` is the current folder")
     if where == STDIN:
-        return [parse_policy_file(_read_stdin(), STDIN_NAME)]
+        return [parse_policy_file(_read_stdin(), source.STDIN_NAME)]
     path = pathlib.Path(where)
     try:
         if path.is_dir():
@@ -193,8 +192,8 @@ def _read_stdin() -> str:
     try:
         content = sys.stdin.buffer.read(_MAX_BYTES + 1)
     except OSError as error:
-        raise _make_unreadable_error(STDIN_NAME, error) from error
-    return _decode_policy_text(content, STDIN_NAME)
+        raise _make_unreadable_error(source.STDIN_NAME, error) from error
+    return _decode_policy_text(content, source.STDIN_NAME)
 
 
 def _read_text(file: pathlib.Path, where: str) -> str:

@@ -7,6 +7,9 @@ import dataclasses
 import functools
 from collections.abc import Mapping
 
+STDIN_NAME = "<stdin>"
+"""The name of what was read from standard input, which is no file."""
+
 
 @dataclasses.dataclass(frozen=True, slots=True, order=True)
 class Span:

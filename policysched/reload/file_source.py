@@ -13,6 +13,7 @@ from typing import NoReturn
 
 from policysched import errors, process
 from policysched.inputs import policy_sources
+from policysched.lang import source
 from policysched.reload import versions
 
 SETTLE_SECONDS = 0.25
@@ -95,7 +96,7 @@ class ReadOncePolicySource:
     def __init__(self, paths: Sequence[str], offer: versions.OfferedVersion) -> None:
         """Offer the version that was read from `paths`."""
         self.origin = ", ".join(
-            policy_sources.STDIN_NAME if path == policy_sources.STDIN else path for path in paths
+            source.STDIN_NAME if path == policy_sources.STDIN else path for path in paths
         )
         self.watched = None
         self._offer = offer

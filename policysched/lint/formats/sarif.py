@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import policysched
+from policysched.lang import source
 from policysched.lang.diagnostics import diagnostic_pages, diagnostics, fixes
 from policysched.lint import linter
 from policysched.lint.formats import file_regions
@@ -87,7 +88,11 @@ def _make_result(
             }
             for each in finding.secondary
         ]
-    edits = file_regions.locate_fix_edits(finding.fix, report.texts)
+    edits = [
+        (place, replacement)
+        for place, replacement in file_regions.locate_fix_edits(finding.fix, report.texts)
+        if place.file != source.STDIN_NAME
+    ]
     if edits and finding.fix is not None:
         result["fixes"] = [_make_sarif_fix(fixes.make_fix_title(finding.fix, report.texts), edits)]
     return result
@@ -110,7 +115,9 @@ def _make_sarif_fix(title: str, edits: list[tuple[file_regions.FileRegion, str]]
 
 
 def make_location(place: file_regions.FileRegion) -> dict[str, Any]:
-    """Return the location of a region of a file."""
+    """Return the location of a region of a file; of standard input, in words, as it has no URI."""
+    if place.file == source.STDIN_NAME:
+        return {"message": {"text": f"standard input, line {place.line}, column {place.column}"}}
     return {
         "physicalLocation": {
             "artifactLocation": _make_artifact(place.file),

@@ -177,6 +177,24 @@ def test_sarif_regions_and_fixes_are_those_of_the_manifest(
     assert replacement["insertedContent"]["text"] == ""
 
 
+def test_sarif_has_no_uri_of_standard_input(
+    folder: pathlib.Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    sarif_schema: dict[str, Any],
+) -> None:
+    """It is no file, so no finding has a place in one, and no fix changes it."""
+    pipe(monkeypatch, (folder / "all.yaml").read_text())
+    log = json.loads(printed(capsys, "sarif", "-", "--select", "PS203"))
+    jsonschema.Draft4Validator(sarif_schema).validate(log)
+    (result,) = log["runs"][0]["results"]
+    assert re.fullmatch(
+        r"standard input, line \d+, column \d+", result["locations"][0].pop("message")["text"]
+    )
+    assert result["locations"] == [{}]
+    assert "fixes" not in result
+
+
 def test_fingerprints_survive_lines_above(
     folder: pathlib.Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
