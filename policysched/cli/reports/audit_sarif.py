@@ -40,13 +40,14 @@ def make_sarif_log(
             },
         }
         for name, rule in zip(rules, report["rules"], strict=True)
-        for node, message in _describe_nodes(rule)
+        for node, message in _describe_nodes(rule, names_profile=rules.count(name) > 1)
     ]
     return sarif.make_log(descriptors, results)
 
 
-def _describe_nodes(rule: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _describe_nodes(rule: Mapping[str, Any], *, names_profile: bool) -> Iterator[tuple[str, str]]:
     """Yield each node with a sentence about its pods."""
+    profile = f" of profile {rule['profile']}" if names_profile else ""
     for node in rule["nodes"]:
         pods = node["pods"]
         names = [f"{each['namespace']}/{each['name']}" for each in pods]
@@ -54,7 +55,7 @@ def _describe_nodes(rule: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         told = pods[0]["evidence"] or pods[0]["reason"]
         count = output.format_count(len(pods), "pod")
         listed = ", ".join(names[:_MAX_PODS])
-        yield node["node"], f"{count} on node {node['node']}: {listed}{more} ({told})"
+        yield node["node"], f"{count}{profile} on node {node['node']}: {listed}{more} ({told})"
 
 
 def _make_fingerprint(rule: str, profile: str, node: str) -> str:

@@ -22,8 +22,11 @@ _OUTCOME_STYLES = {
 def format_audit_text(report: Mapping[str, Any]) -> str:
     """Return the summary, a table of violations for each rule, and notes."""
     parts = [_format_summary(report), _format_policies(report)]
+    names = Counter((rule["policy"], rule["rule"]) for rule in report["rules"])
     for rule in report["rules"]:
-        parts += ["", _format_rule_head(rule), _format_table(rule)]
+        names_profile = names[rule["policy"], rule["rule"]] > 1
+        head = _format_rule_head(rule, names_profile=names_profile)
+        parts += ["", head, _format_table(rule)]
     if "moves" in report:
         parts += ["", *_format_moves(report["moves"])]
     notes = list(_format_notes(report))
@@ -53,12 +56,13 @@ def _format_policies(report: Mapping[str, Any]) -> str:
     return f"judged by {named}"
 
 
-def _format_rule_head(rule: Mapping[str, Any]) -> str:
+def _format_rule_head(rule: Mapping[str, Any], *, names_profile: bool) -> str:
     name = styles.mark_text_style(f"{rule['policy']}/{rule['rule']}", styles.HEADING)
     pods = output.format_count(rule["pods"], "pod")
     nodes = output.format_count(len(rule["nodes"]), "node")
     place = f"{rule['file']}:{rule['line']}"
-    return f"{name} ({place}), {pods} on {nodes}\n{_INDENT}{rule['text']}"
+    profile = f" profile {rule['profile']}," if names_profile else ""
+    return f"{name} ({place}),{profile} {pods} on {nodes}\n{_INDENT}{rule['text']}"
 
 
 def _format_table(rule: Mapping[str, Any]) -> str:

@@ -83,7 +83,7 @@ class AuditSource:
         """Return the decider that judged the pods, and the result."""
         if self._args.prometheus is None:
             decider = next(offline_options.iterate_pod_deciders(self._session, self._args))
-            return decider, audit_pods(decider)
+            return decider, self._audit_pods(decider)
         return self._audit_with_history()
 
     def _audit_with_history(self) -> tuple[sessions.PodDecider, violations.AuditResult]:
@@ -101,7 +101,7 @@ class AuditSource:
         # Whether `until` holds a node must not depend on --for, so only the recent samples count.
         recent = dataclasses.replace(times, length_seconds=metric_histories.RECENT_SECONDS)
         metric_histories.replay_samples(decider.cluster, histories, recent)
-        result = audit_pods(decider)
+        result = self._audit_pods(decider)
         if not any(violation_ages.reads_metrics(each.rule) for each in result.violations):
             return decider, result
         # The samples of the past change the state of a cluster, so they need a new one.
@@ -149,14 +149,14 @@ class AuditSource:
         with progress.show_progress("querying Prometheus"):
             return metric_histories.read_metric_histories(server, metrics, found.nodes, times)
 
+    def _audit_pods(self, decider: sessions.PodDecider) -> violations.AuditResult:
+        """Return the violations of the running pods of a cluster."""
+        from policysched.auditing import cluster_audit  # noqa: PLC0415 - not needed for `--help`
 
-def audit_pods(decider: sessions.PodDecider) -> violations.AuditResult:
-    """Return the violations of the running pods of a cluster."""
-    from policysched.auditing import cluster_audit  # noqa: PLC0415 - not needed for `--help`
-
-    if not decider.cluster.cache.snapshot().node_count:
-        raise errors.InputError("--cluster", "has no Node; an audit judges pods on their nodes")
-    with progress.show_progress("auditing pods"):
-        return cluster_audit.audit_cluster(
-            decider.choice.choose_framework, decider.cluster.cache.snapshot
-        )
+        if not decider.cluster.cache.snapshot().node_count:
+            option = "--live" if self._args.cluster is None else "--cluster"
+            raise errors.InputError(option, "has no Node; an audit judges pods on their nodes")
+        with progress.show_progress("auditing pods"):
+            return cluster_audit.audit_cluster(
+                decider.choice.choose_framework, decider.cluster.cache.snapshot
+            )

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from policysched.cli import main
+from policysched.inputs import cluster_file, live_cluster
 from policysched.lang import source
 from policysched.lang.checked import content_hash
 from tests import report_schemas
@@ -453,4 +454,35 @@ def test_a_cluster_without_nodes_is_an_error(
     """A listing of pods alone is not an audit without findings."""
     clusters.write(tmp_path, _pod("one", "a"))
     assert main.main(["audit", *inputs]) == 2
-    assert "has no Node" in capsys.readouterr().err
+    assert "--cluster: has no Node" in capsys.readouterr().err
+
+
+def test_a_running_cluster_without_nodes_is_an_error_of_live(
+    inputs: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The message names the option that was given."""
+    listed = ("https://127.0.0.1", cluster_file.ClusterObjects())
+    monkeypatch.setattr(live_cluster, "read_live_cluster", lambda _: listed)
+    assert main.main(["audit", "--live", inputs[-1]]) == 2
+    assert "--live: has no Node" in capsys.readouterr().err
+
+
+def test_equal_rules_of_two_profiles_are_told_apart(
+    inputs: list[str], capsys: pytest.CaptureFixture[str], tmp_path: pathlib.Path
+) -> None:
+    """By the profile, which is not named otherwise."""
+    text = f"{POLICY}profile fast {{ policies web }}\nprofile calm {{ policies web }}\n"
+    (tmp_path / "web.policy").write_text(text, encoding="utf-8")
+    first, second = _pod("one", "b"), _pod("two", "b")
+    first["spec"]["schedulerName"], second["spec"]["schedulerName"] = "fast", "calm"
+    clusters.write(tmp_path, clusters.node("b", pool="slow", zone="y"), first, second)
+    assert main.main(["audit", *inputs]) == 1
+    out = capsys.readouterr().out
+    assert "web/fast (web.policy:5), profile calm, 1 pod on 1 node" in out
+    assert "web/fast (web.policy:5), profile fast, 1 pod on 1 node" in out
+    assert main.main(["audit", *inputs, "-o", "sarif"]) == 1
+    (run,) = json.loads(capsys.readouterr().out)["runs"]
+    assert [each["message"]["text"] for each in run["results"]] == [
+        "1 pod of profile calm on node b: prod/two (pool=slow)",
+        "1 pod of profile fast on node b: prod/one (pool=slow)",
+    ]
