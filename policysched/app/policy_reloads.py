@@ -101,7 +101,8 @@ def add_policy_reloads(
         return
     from policysched.app import rollouts  # noqa: PLC0415 - only policies of a ConfigMap have them
 
-    added = rollouts.add_rollouts(joined, reloads, start.staged_hash)
+    versions_of = rollouts.make_rollout_source(watched, reloads, recipe, start)
+    added = rollouts.add_rollouts(joined, reloads, versions_of)
 
     def take(offer: versions.OfferedVersion) -> None:
         added.notice_offer(offer)

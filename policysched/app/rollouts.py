@@ -5,7 +5,7 @@ from __future__ import annotations
 from policysched.app import context
 from policysched.kube import config_maps
 from policysched.profiles import policies
-from policysched.reload import reloader
+from policysched.reload import initial_version, reloader, status_annotations, versions
 from policysched.reload.rollouts import (
     controller,
     guard_evaluation,
@@ -20,11 +20,11 @@ from policysched.scheduler import scheduler as schedulers
 def add_rollouts(
     joined: context.ProcessComponents,
     reloads: reloader.Reloader[policies.Profiles],
-    staged_hash: str,
+    source: controller.RolloutSource,
 ) -> controller.RolloutController:
     """Let new versions that `reloads` loads pass the declared stages; each term continues them.
 
-    `staged_hash` is the version that the source offers at the start, if it has to pass stages.
+    `source` offers the versions.
     """
     stored = records.RolloutRecords(
         config_maps.ConfigMapClient(joined.api), joined.config.policies.history_config_map
@@ -32,6 +32,7 @@ def add_rollouts(
     parts = controller.RolloutParts(
         joined.profiles,
         joined.policies,
+        source,
         stored,
         guard_evaluation.GuardEvaluator(
             measuring.StageMeasurements(joined.scheduler, joined.clock),
@@ -39,7 +40,6 @@ def add_rollouts(
             joined.clock,
         ),
         lambda: joined.elector.is_leading,
-        staged_hash,
     )
     rollouts = controller.RolloutController(parts, joined.clock, joined.rng)
     reloads.stages = rollouts
@@ -51,13 +51,28 @@ def add_rollouts(
     return rollouts
 
 
+def make_rollout_source(
+    watched: status_annotations.WatchedConfigMap,
+    reloads: reloader.Reloader[policies.Profiles],
+    recipe: versions.VersionChecker,
+    start: initial_version.InitialVersion,
+) -> controller.RolloutSource:
+    """Return the source of versions that a controller sees."""
+    return controller.RolloutSource(
+        watched.catch_up,
+        lambda: reloads.is_busy,
+        lambda offer: recipe.compute_hash(offer.texts),
+        start.staged_hash if start.offer.is_frozen else "",
+    )
+
+
 class TermWithRollouts:
     """A term of a leader: continue the running rollout, then schedule (`runner.LeaderTask`)."""
 
     def __init__(
         self, rollouts: controller.RolloutController, scheduler: schedulers.Scheduler
     ) -> None:
-        """Let `rollouts` begin each term of `scheduler`."""
+        """Let `rollouts` lead during each term of `scheduler`."""
         self._rollouts = rollouts
         self._scheduler = scheduler
         self._is_stopping = False
@@ -65,9 +80,9 @@ class TermWithRollouts:
     async def run(self) -> None:
         """Schedule until `stop` is called; can be called again after that."""
         self._is_stopping = False
-        await self._rollouts.begin_term()
-        if not self._is_stopping:
-            await self._scheduler.run()
+        async with self._rollouts.lead():
+            if not self._is_stopping:
+                await self._scheduler.run()
 
     async def stop(self, grace_seconds: float = 5.0) -> bool:
         """End `run`; return whether all work in progress has ended."""

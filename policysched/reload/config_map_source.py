@@ -30,9 +30,9 @@ class ConfigMapSource:
     def __init__(self, api: client.ApiClient, name: str, rng: random.Random) -> None:
         """Prepare to follow the ConfigMap `name`, given as `NAMESPACE/NAME`."""
         self.origin = f"configmap {name}"
-        self.watched = statuses.WatchedConfigMap()
         self._api = api
         self._namespace, _, self._name = name.partition("/")
+        self.watched = statuses.WatchedConfigMap(self._read)
         self._take: Callable[[versions.OfferedVersion], None] = lambda _offer: None
         resource = config_maps.make_config_map_resource(self._namespace, self._name)
         self._reflector = reflector.Reflector(api, resource, self, rng=rng)
@@ -42,9 +42,7 @@ class ConfigMapSource:
         failures = 0
         while True:
             try:
-                found = await config_maps.ConfigMapClient(self._api).read_config_map(
-                    self._namespace, self._name
-                )
+                found = await self._read()
             except errors.KubeError as error:
                 failures += 1
                 _log.warning("waiting for the policies of %s: %s", self.origin, error)
@@ -52,6 +50,10 @@ class ConfigMapSource:
             else:
                 self.watched.record_state(found)
                 return self._make_offered_version()
+
+    async def _read(self) -> config_maps.ConfigMap | None:
+        reader = config_maps.ConfigMapClient(self._api)
+        return await reader.read_config_map(self._namespace, self._name)
 
     async def run(
         self, take: Callable[[versions.OfferedVersion], None], known: versions.OfferedVersion
@@ -81,7 +83,11 @@ class ConfigMapSource:
         """Return the offer for the current state of the ConfigMap."""
         latest = self.watched.latest
         if latest is None:
-            return versions.OfferedVersion(problem=f"there is no {self.origin}")
+            # A freeze outlives the object.
+            last = self.watched.last
+            is_frozen = last is not None and statuses.are_reloads_frozen(last.metadata.annotations)
+            problem = f"there is no {self.origin}"
+            return versions.OfferedVersion(problem=problem, is_frozen=is_frozen)
         texts = extract_policy_texts(latest)
         said = latest.metadata.annotations
         return versions.OfferedVersion(

@@ -212,12 +212,12 @@ class InitialVersionFinder:
             return None
         wanted = offer.in_use or (state.old_hash if state is not None else "")
         found = await self._find_stored_version(kept, wanted)
-        found = found or await self._find_stored_version(kept)
         if found is None and wanted:
+            found = await self._find_stored_version(kept)
             _log.error(
-                "version %s, which was in force, is not in the history: version %s is in force for "
-                "all pods at once",
-                *(wanted, new_hash),
+                "version %s, which was in force, is not in the history: version %s is in force "
+                "for all pods at once",
+                *(wanted, new_hash if found is None else found.hash),
             )
         return found
 

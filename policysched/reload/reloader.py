@@ -170,16 +170,20 @@ class Reloader(Generic[_Made]):
             refusal = self._recipe.check_rollout(offer)
             if refusal is not None:
                 self._refuse_version(refusal)
-        elif offer.is_frozen and not (
-            self._recipe.is_requested_by_rollback(offer) or self._is_in_stage(version_hash)
-        ):
-            _log.warning("reloads are frozen: %s is held back", _format_version(version_hash))
-            self.state.record_frozen_offer(version_hash)
+        elif self._is_held_by_freeze(offer) and not self._is_in_stage(version_hash):
+            self._hold_back(version_hash)
         else:
             await self._load_version(offer)
 
+    def _is_held_by_freeze(self, offer: versions.OfferedVersion) -> bool:
+        return offer.is_frozen and not self._recipe.is_requested_by_rollback(offer)
+
     def _is_in_stage(self, version_hash: str) -> bool:
         return self.stages is not None and self.stages.continues(version_hash)
+
+    def _hold_back(self, version_hash: str) -> None:
+        _log.warning("reloads are frozen: %s is held back", _format_version(version_hash))
+        self.state.record_frozen_offer(version_hash)
 
     def _make_comparison_key(self, offer: versions.OfferedVersion) -> tuple[object, ...]:
         """Return the parts of an offer that must differ for it to count as new."""
@@ -203,7 +207,10 @@ class Reloader(Generic[_Made]):
         if isinstance(found, versions.VersionRefusal):
             self._refuse_version(found)
             return
-        is_staged = self.stages is not None and self.stages.takes_version(found, offer)
+        is_staged = self._passes_stages(found, offer)
+        if not is_staged and self._is_held_by_freeze(offer):  # its stages were removed
+            self._hold_back(found.hash)
+            return
         refusal = self._use_version(found, is_staged=is_staged)
         if refusal is not None:
             self._refuse_version(refusal)
@@ -212,6 +219,14 @@ class Reloader(Generic[_Made]):
         if refusal is None:
             # A corrected version must not wait for metrics that only this version needs.
             await self._live.wait_for_metrics(self._offered)
+
+    def _passes_stages(
+        self, found: versions.CheckedVersion, offer: versions.OfferedVersion
+    ) -> bool:
+        """Return whether a version passes stages; the target of a rollback never does."""
+        if self.stages is None or self._recipe.is_requested_by_rollback(offer):
+            return False
+        return self.stages.takes_version(found, offer)
 
     def _record_loaded_version(
         self, found: versions.CheckedVersion, started_seconds: float

@@ -43,6 +43,10 @@ _LOOK_SECONDS = 1.0
 """Interval at which a standby with an unwritten status checks whether it leads."""
 
 
+_MAX_CATCH_UP_LOOKS = 50
+_CATCH_UP_LOOK_SECONDS = 0.1
+
+
 class WatchedConfigMap:
     """The ConfigMap that contains the policies, as a watch shows it.
 
@@ -53,11 +57,27 @@ class WatchedConfigMap:
             `kubectl replace`.
     """
 
-    def __init__(self) -> None:
-        """Begin without an object."""
+    def __init__(self, read: Callable[[], Awaitable[config_maps.ConfigMap | None]]) -> None:
+        """Begin without an object; `read` reads the present one, or raises KubeError."""
+        self._read = read
         self.latest: config_maps.ConfigMap | None = None
         self.last: config_maps.ConfigMap | None = None
         self.on_bare: Callable[[], None] = lambda: None
+
+    async def catch_up(self) -> None:
+        """Wait until the watch has shown the present object, for a few seconds at most.
+
+        The watch can be behind, for example when this process begins to lead.
+        """
+        for _ in range(_MAX_CATCH_UP_LOOKS):
+            try:
+                present = await self._read()
+            except errors.KubeError as error:
+                _log.warning("the policies cannot be read, so they may be outdated: %s", error)
+                return
+            if _get_resource_version(present) == _get_resource_version(self.latest):
+                return
+            await asyncio.sleep(_CATCH_UP_LOOK_SECONDS)
 
     def record_state(self, config_map: config_maps.ConfigMap | None) -> None:
         """Record the present object, or None if it does not exist."""
@@ -65,6 +85,10 @@ class WatchedConfigMap:
         self.last = config_map or self.last
         if config_map is not None and lacks_version_hash(config_map):
             self.on_bare()
+
+
+def _get_resource_version(config_map: config_maps.ConfigMap | None) -> str:
+    return "" if config_map is None else config_map.metadata.resource_version
 
 
 def make_status_annotations(state: states.PolicyState, request: str = "") -> dict[str, str | None]:
@@ -165,6 +189,8 @@ class StatusAnnotationWriter:
         if not self._is_leading():
             self._written = None
             return 0.0 if _has_annotations(target.metadata.annotations, wished) else _LOOK_SECONDS
+        if not self._state.is_rollout_known:
+            return _LOOK_SECONDS  # the annotations of its present stage and requests must stay
         if self._are_annotations_present(target, wished):
             return 0.0
         try:

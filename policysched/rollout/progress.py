@@ -15,6 +15,8 @@ import msgspec
 
 from policysched.rollout import guards, settings
 
+_EDITED = "the policies were edited"
+
 
 class RolloutStatus(enum.Enum):
     """The state of a rollout.
@@ -119,19 +121,35 @@ def start_rollout(
     )
 
 
+def is_about(state: RolloutState, new_hash: str) -> bool:
+    """Return whether a state says if a version is in a stage, promoted or rolled back."""
+    return state.new_hash == new_hash and state.status is not RolloutStatus.REPLACED
+
+
 def can_continue(state: RolloutState, new_hash: str, plan: settings.RolloutSettings) -> bool:
     """Return whether a version can continue a stored rollout.
 
     A running rollout must be in a stage of `plan`, because the stages may have been edited since.
     A version that was rolled back or promoted continues to be so.
     """
-    if state.new_hash != new_hash or state.status is RolloutStatus.REPLACED:
+    if not is_about(state, new_hash):
         return False
     return not state.is_running or (
         state.stage_count == len(plan.stages)
         and 0 <= state.stage < state.stage_count
         and state.stage_name == plan.stages[state.stage].describe()
     )
+
+
+def can_be_replaced(state: RolloutState) -> bool:
+    """Return whether an edit changes the state: it ends a rollout, and a rollback's verdict."""
+    return state.status in {RolloutStatus.RUNNING, RolloutStatus.ROLLED_BACK}
+
+
+def replace_rollout(state: RolloutState, now: datetime.datetime) -> RolloutState:
+    """Return the state after an edit; the same version can then be tried again."""
+    reason = f"{state.reason}; the policies were edited since" if state.reason else _EDITED
+    return end_rollout(state, RolloutStatus.REPLACED, reason, now)
 
 
 def end_rollout(

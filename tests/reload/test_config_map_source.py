@@ -70,6 +70,19 @@ async def test_no_policies_are_a_problem() -> None:
 
 
 @asynchronous
+async def test_a_freeze_outlives_the_config_map() -> None:
+    """A deletion must not put the version in force that the freeze holds."""
+    scene = Scene()
+    frozen = config_map({"policysched.io/freeze": "true"}, a="one")
+    scene.source.upsert(frozen)
+    scene.source.delete(frozen)
+    assert scene.newest.problem
+    assert scene.newest.is_frozen
+    scene.source.upsert(config_map(a="one"))
+    assert not scene.newest.is_frozen
+
+
+@asynchronous
 async def test_a_policy_that_is_no_text_spoils_the_version() -> None:
     """kubectl puts files that are not UTF-8 into binaryData: without it the rest is not whole."""
     scene = Scene()

@@ -44,7 +44,7 @@ class Scene(reloads.Scene):
     """A scheduler whose versions pass the stages of PLAN."""
 
     def __init__(
-        self, store: memory_store.MemoryStore | None = None, *, awaited_hash: str = ""
+        self, store: memory_store.MemoryStore | None = None, *, held_hash: str = ""
     ) -> None:
         super().__init__(configuration=config.Config(policies=config.PoliciesConfig(rollout=PLAN)))
         self.state.current = dataclasses.replace(
@@ -56,6 +56,12 @@ class Scene(reloads.Scene):
         parts = controller.RolloutParts(
             self.live,
             self.state,
+            controller.RolloutSource(
+                self._catch_up,
+                lambda: self.reloads.is_busy,
+                lambda offered: self.recipe.compute_hash(offered.texts),
+                held_hash,
+            ),
             self.records,
             guard_evaluation.GuardEvaluator(
                 measuring.StageMeasurements(self.world.scheduler, self.world.clock),
@@ -63,11 +69,42 @@ class Scene(reloads.Scene):
                 self.world.clock,
             ),
             lambda: self.is_leading,
-            awaited_hash,
         )
-        self.rollouts = controller.RolloutController(parts, self.world.clock, random.Random(1))
+        self.rollouts = controller.RolloutController(
+            parts, self.world.clock, random.Random(1), self._sleep
+        )
         self.reloads.stages = self.rollouts
+        self.rollouts.notice_offer(reloads.offer(reloads.EAST))
+        self.behind: versions.OfferedVersion | None = None
+        self._term = contextlib.AsyncExitStack()
+        self._sleepers: list[tuple[float, asyncio.Future[None]]] = []
         self._pods = 0
+
+    async def _sleep(self, seconds: float) -> None:
+        """Wait for a later tick, unless a term begins and waits."""
+        if seconds < 0.2:
+            await asyncio.sleep(0.001)
+            return
+        sleeper = asyncio.get_running_loop().create_future()
+        self._sleepers.append((self.world.clock.monotonic_seconds() + seconds, sleeper))
+        await sleeper
+
+    def _wake_sleepers(self) -> None:
+        now_seconds = self.world.clock.monotonic_seconds()
+        for at_seconds, sleeper in self._sleepers:
+            if at_seconds <= now_seconds and not sleeper.done():
+                sleeper.set_result(None)
+
+    async def _catch_up(self) -> None:
+        """Offer what the watch has not shown yet."""
+        if self.behind is not None:
+            await self.take(self.behind)
+
+    async def take(self, *offers: versions.OfferedVersion) -> list[str]:
+        """Offer versions to the reloader and to the controller."""
+        for each in offers:
+            self.rollouts.notice_offer(each)
+        return await super().take(*offers)
 
     async def place_pods(self, count: int = 2) -> set[str | None]:
         """Return the nodes of new pods."""
@@ -82,8 +119,13 @@ class Scene(reloads.Scene):
     async def lead(self) -> None:
         """Begin a term, and let the controller look once."""
         self.is_leading = True
-        await self.rollouts.begin_term()
+        await self._term.enter_async_context(self.rollouts.lead())
         await self.tick()
+
+    async def stand_by(self) -> None:
+        """Lose the Lease, and end the term."""
+        self.is_leading = False
+        await self._term.aclose()
 
     async def stage(self, offered: versions.OfferedVersion) -> list[str]:
         """Offer a version, let the controller look once, and return what was told."""
@@ -95,7 +137,15 @@ class Scene(reloads.Scene):
     async def tick(self) -> None:
         """Let the controller look once, as it does each second."""
         self.world.clock.advance(1)
-        await self.rollouts.tick()
+        self._wake_sleepers()
+        await self.finish_requests()
+        self.rollouts.tick()
+        await self.finish_requests()
+
+    async def finish_requests(self) -> None:
+        """Let requests in the background end."""
+        for _ in range(10):
+            await asyncio.sleep(0.0005)
 
     async def enter_share_stage(self, text: str = reloads.WEST) -> None:
         """Offer a version and let it pass the shadow stage."""
@@ -219,8 +269,7 @@ async def test_the_next_leader_continues_in_the_stored_stage() -> None:
     async with following.running():
         assert await following.take(reloads.offer(reloads.WEST)) == []
         assert following.state.rollout is None
-        following.is_leading = True
-        await following.rollouts.begin_term()
+        await following.lead()
         assert following.rollout.stage == 1
         assert await following.place_pods() == {"west"}
         await following.tick()
@@ -237,10 +286,12 @@ async def test_the_next_leader_does_not_try_a_version_that_was_rolled_back() -> 
         await first.place_pods()
         await first.tick()
         await first.tick()
-    following = Scene(first.store, awaited_hash=first.rollout.new_hash)
+    following = Scene(first.store)
     async with following.running():
-        await following.rollouts.begin_term()
-        assert await following.take(reloads.offer(NOWHERE)) == ["rolledBack"]
+        following.is_leading = False
+        await following.take(reloads.offer(NOWHERE))
+        await following.lead()
+        assert following.state.is_rolled_back
         assert await following.place_pods() == {"east"}
         assert await following.take(reloads.offer(reloads.EAST)) == ["kept"]
         assert await following.stage(reloads.offer(NOWHERE)) == ["staged"]
@@ -268,8 +319,7 @@ async def test_a_standby_that_checks_a_version_late_uses_it_too() -> None:
     offered = reloads.offer(reloads.WEST)
     in_use = scene.recipe.compute_hash(offered.texts)
     async with scene.running():
-        scene.rollouts.notice_offer(dataclasses.replace(offered, in_use=in_use))
-        assert "loaded" in await scene.take(offered)
+        assert "loaded" in await scene.take(dataclasses.replace(offered, in_use=in_use))
         assert await scene.place_pods() == {"west"}
 
 
@@ -414,8 +464,7 @@ async def test_a_former_leader_follows_the_next_one() -> None:
         await scene.place_pods()
         await scene.tick()
         assert scene.state.is_rolled_back
-        scene.is_leading = False
-        await scene.tick()
+        await scene.stand_by()
         promoted = reloads.offer(reloads.WEST)
         in_use = scene.recipe.compute_hash(promoted.texts)
         scene.rollouts.notice_offer(dataclasses.replace(promoted, in_use=in_use))
@@ -429,8 +478,7 @@ async def test_a_standby_has_no_running_rollout() -> None:
     async with scene.running():
         await scene.lead()
         await scene.enter_share_stage()
-        scene.is_leading = False
-        await scene.tick()
+        await scene.stand_by()
         assert scene.state.rollout is None
         await scene.lead()
         assert scene.rollout.stage == 1

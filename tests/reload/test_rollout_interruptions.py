@@ -112,7 +112,7 @@ async def test_an_edit_while_the_start_is_written_is_stored() -> None:
 
         scene.store.create_config_map = edit_and_create  # type: ignore[method-assign]  # an edit
         await scene.stage(reloads.offer(reloads.WEST))
-        assert scene.state.rollout is None
+        assert scene.live.staged is None
         assert (await scene.read_stored()).status is progress.RolloutStatus.REPLACED
 
 
@@ -121,7 +121,7 @@ async def test_a_restart_with_fewer_stages_begins_again() -> None:
     """The number of the stored stage means nothing then."""
     first = controllers.Scene()
     async with first.running():
-        await first.rollouts.begin_term()
+        await first.lead()
         await first.enter_share_stage()
         await first.tick()
     assert (await first.read_stored()).stage == 1
@@ -132,7 +132,7 @@ async def test_a_restart_with_fewer_stages_begins_again() -> None:
         )
     )
     async with following.running():
-        await following.rollouts.begin_term()
+        await following.lead()
         assert await following.stage(reloads.offer(reloads.WEST)) == ["staged"]
         assert (following.rollout.stage, following.rollout.stage_count) == (0, 1)
         await following.place_pods()

@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from policysched.kube import errors
+from policysched.kube import config_maps, errors
 from policysched.reload import state as states
 from policysched.reload import status_annotations, versions
 from policysched.rollout import progress, settings
@@ -27,7 +27,7 @@ class Scene:
 
     def __init__(self) -> None:
         self.store = memory_store.MemoryStore()
-        self.watched = status_annotations.WatchedConfigMap()
+        self.watched = status_annotations.WatchedConfigMap(self._read)
         self.watched.record_state(self.store.put(NAME, {}))
         self.state = states.PolicyState("here", states.VersionInUse("good", (), builders.EPOCH))
         self.is_leading = True
@@ -48,6 +48,9 @@ class Scene:
         if self.is_patient:
             await asyncio.Event().wait()
         await asyncio.sleep(0)
+
+    async def _read(self) -> config_maps.ConfigMap | None:
+        return self.store.objects.get(NAME)
 
     def watch(self) -> None:
         """Let the watch catch up."""
@@ -107,6 +110,35 @@ async def test_warnings_of_the_version_in_use() -> None:
         scene.state.record_loaded_version(states.VersionInUse("mended", (), builders.EPOCH))
         await settle()
         assert scene.told == {"hash": "mended", "status": "ok"}
+
+
+@asynchronous
+async def test_nothing_is_written_before_the_stored_rollout_is_known() -> None:
+    """A new leader would remove the request of an operator that it has not read."""
+    scene = Scene()
+    asked = {"policysched.io/rollout-request": "abort new", "policysched.io/status": "rollout"}
+    scene.watched.record_state(scene.store.put(NAME, {}, asked))
+    scene.state.declares_stages, scene.state.has_read_rollout = True, False
+    async with scene.running():
+        assert scene.told == {"rollout-request": "abort new", "status": "rollout"}
+        plan = settings.RolloutSettings((settings.Stage(percent=50),))
+        scene.state.rollout = progress.start_rollout(plan, "new", "good", builders.EPOCH)
+        scene.state.has_read_rollout = True
+        await settle()
+        assert scene.told["hash"] == "good"
+        assert scene.told["rollout-request"] == "abort new"
+
+
+@asynchronous
+async def test_the_watch_catches_up_with_the_cluster() -> None:
+    """A new leader waits for it before it acts."""
+    scene = Scene()
+    scene.store.put(NAME, {"a.policy": "newer"})
+    catching_up = asyncio.create_task(scene.watched.catch_up())
+    await settle()
+    assert not catching_up.done()
+    scene.watch()
+    await catching_up
 
 
 @asynchronous

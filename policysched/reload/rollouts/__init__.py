@@ -2,7 +2,7 @@
 
 controller        the way of a version through its stages; read it first
 guard_evaluation  the verdicts of the guards; measuring counts decisions, query_values asks
-records           the stored state; state_writer writes it, and retries
+records           the stored state; state_storage reads and writes it, and retries
 requests          the stored state and the requests of operators, for commands
 rollout_metrics   metrics
 """

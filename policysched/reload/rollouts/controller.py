@@ -7,30 +7,31 @@
 1. **Edit.** The reloader checks a version. If the version has to pass stages (`takes_version`), it
    becomes the candidate (`stage_version`), and decides about no pod yet. Any other version is in
    force at once, and ends a running rollout (`_notice_outcome`).
-2. **Start.** A new edit begins its first stage as soon as the state is stored (`_start`).
-3. **Stages.** `tick` follows the request of the operator, evaluates the guards, and takes the next
-   step (`_take_step`).
-4. **End.** A promoted version is in force (`_put_in_force`). After a rollback, the version in force
-   decides about all pods again (`_roll_back`). Another edit replaces the version
-   (`_end_replaced_rollout`).
+2. **Stages.** `tick` compares the candidate with the state of its rollout, and takes one step:
+   begin or continue the rollout (`_start_or_continue`); follow the request of the operator and the
+   guards (`_check_stage`); put a promoted version in force (`_put_in_force`).
+3. **Storage.** The leader stores a step before the new version decides about more pods (`_next`),
+   and a rollback after the version has ceased to decide. If it dies in between, the next leader
+   repeats the step.
 
-**Change of the leader.** On a standby, the candidate decides about no pod. It is in force as soon
-as the leader uses it (`_follow_leader`). `begin_term` reads the stored state before the process
-schedules, and `_adopt_stored_state` continues it. `_stand_by` ends the term.
+**Terms.** Only a leader takes steps. `lead` begins a term: the process catches up with the source
+and with the stored state before it schedules, and continues the stored rollout of the candidate. On
+a standby, the candidate decides about no pod. It is in force as soon as the leader uses it
+(`_follow_leader`).
 
-Only the leader advances a rollout. It stores a state before the new version decides about more
-pods, and after it has ceased to decide. If it dies in between, the next leader repeats the step.
+The process that leads has the stored state in `PolicyState.rollout`; other processes have None.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import dataclasses
 import datetime
 import logging
 import random
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import NoReturn
 
 import msgspec
@@ -38,19 +39,18 @@ import msgspec
 from policysched import clock as clocks
 from policysched import errors
 from policysched.cluster.objects import objects
-from policysched.kube import errors as kube_errors
 from policysched.profiles import policies
-from policysched.reload import live_profiles, retries, versions
+from policysched.reload import live_profiles, versions
 from policysched.reload import state as states
-from policysched.reload.rollouts import guard_evaluation, records, state_writer
+from policysched.reload.rollouts import guard_evaluation, records, state_storage
 from policysched.rollout import pod_choice, progress, settings
 
 _log = logging.getLogger("policysched")
 
 _TICK_SECONDS = 1.0
-_MAX_READS = 15
-"""Maximum number of attempts to read the stored state before a term begins without it."""
-_READ_PAUSE_SECONDS = 2.0
+_MAX_LOOKS = 300
+"""Maximum number of looks for the candidate and the stored state before a term schedules."""
+_LOOK_SECONDS = 0.1
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -60,13 +60,10 @@ class RolloutCandidate:
     Attributes:
         checked: the version.
         made: its profiles.
-        is_inherited: whether it was offered before this process led, so that a former leader may
-            have begun its rollout; otherwise it is a new edit.
     """
 
     checked: versions.CheckedVersion
     made: policies.Profiles
-    is_inherited: bool = False
 
     @property
     def hash(self) -> str:
@@ -84,25 +81,42 @@ class RolloutCandidate:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class RolloutSource:
+    """The source of new versions, as far as a term needs it.
+
+    Attributes:
+        catch_up: waits until the newest version was offered, for a few seconds at most.
+        is_busy: returns whether a version is being checked.
+        compute_hash: returns the hash of the version in an offer.
+        held_hash: the version that a freeze holds in its stage since before the process started;
+            "" otherwise.
+    """
+
+    catch_up: Callable[[], Awaitable[None]]
+    is_busy: Callable[[], bool]
+    compute_hash: Callable[[versions.OfferedVersion], str]
+    held_hash: str = ""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class RolloutParts:
     """The components that a controller uses.
 
     Attributes:
         live: the profiles in use.
-        state: the version in force, and the newest rollout of this process.
+        state: the version in force, and the newest rollout.
+        source: offers versions.
         stored: the state in the cluster.
         evaluator: evaluates the guards of the stage.
         is_leading: returns whether this process leads.
-        awaited_hash: the version that the source offers at the start of the process, if it has to
-            pass stages; "" otherwise.
     """
 
     live: live_profiles.LiveProfiles
     state: states.PolicyState
+    source: RolloutSource
     stored: records.RolloutRecords
     evaluator: guard_evaluation.GuardEvaluator
     is_leading: Callable[[], bool]
-    awaited_hash: str = ""
 
 
 class RolloutController:
@@ -124,27 +138,25 @@ class RolloutController:
         """Control the versions of `parts.live`; no rollout begins before the first term."""
         self.outcomes: Counter[str] = Counter()
         self.evaluator = parts.evaluator
+        self.stored = parts.stored
         self._live = parts.live
         self._state = parts.state
-        self.stored = parts.stored
+        self._source = parts.source
         self._is_leading = parts.is_leading
         self._clock = clock
         self._sleep = sleep
-        self._writer = state_writer.RolloutStateWriter(parts.stored, clock, rng)
-        self._read_retries = retries.RequestRetries("the state of the rollout", rng, "read")
+        self._storage = state_storage.RolloutStateStorage(parts.stored, clock, rng, sleep)
+        self._storage.on_change = self.tick
         self._candidate: RolloutCandidate | None = None
-        # Empty once the source has offered a version.
-        self._awaited_hash = parts.awaited_hash
-        # The first state of the candidate's rollout, which begins when it is stored.
-        self._starting: progress.RolloutState | None = None
-        # Read at the beginning of the term, for a version that the source has not offered yet.
-        self._inherited: progress.RolloutState | None = None
-        # Of the versions that were in force: they pass no stages again.
-        self._former_texts = {versions.hash_texts(parts.state.current.texts)}
-        # Whether the stored state was read in this term; whether `begin_term` still reads it.
-        self._has_term = self._is_beginning = False
-        # From the ConfigMap of the policies; the hash is that of the version that the leader uses.
-        self._request = self._leader_hash = ""
+        # The newest offer of the source; None before the first.
+        self._offer: versions.OfferedVersion | None = None
+        # A step that is being stored, and is taken then.
+        self._next: progress.RolloutState | None = None
+        # Whether a term has begun, and the process has caught up with the source.
+        self._has_term = False
+        # Of the versions that this process has used: they pass no stages again.
+        self._own_texts = {versions.hash_texts(parts.state.current.texts)}
+        self._state.has_read_rollout = False
         self._state.listeners.append(self._notice_outcome)
 
     # --- versions ---------------------------------------------------------------------------------
@@ -153,19 +165,22 @@ class RolloutController:
         """Return whether a version is in a stage, also if it was so before a restart."""
         running = self._state.running_rollout
         is_running = running is not None and running.new_hash == version_hash
-        return is_running or version_hash == self._awaited_hash != ""
+        return is_running or version_hash == self._source.held_hash != ""
 
     def takes_version(
         self, checked: versions.CheckedVersion, offer: versions.OfferedVersion
     ) -> bool:
         """Return whether a version passes stages; otherwise it is in force at once.
 
-        A version that was in force before, such as the target of a rollback, passes none. Neither
-        do a version that the leader uses already, and the first version of all.
+        A version that was in force before passes none. Neither do a version that the leader uses
+        already, and the first version of all.
         """
-        is_former = versions.hash_texts(checked.texts) in self._former_texts
-        is_former = is_former or checked.hash == offer.in_use
+        is_former = self._was_in_force(checked) or checked.hash == offer.in_use
         return bool(checked.rollout.stages) and not is_former and bool(self._state.current.texts)
+
+    def _was_in_force(self, checked: versions.CheckedVersion) -> bool:
+        texts = versions.hash_texts(checked.texts)
+        return texts in self._own_texts or texts in self._storage.former_texts
 
     def stage_version(self, checked: versions.CheckedVersion, made: policies.Profiles) -> None:
         """Begin the rollout of a version; on a standby, wait until this process leads.
@@ -180,15 +195,10 @@ class RolloutController:
             self._report_stage_or_rollback()
             return
         self._live.stage_version(checked.policy_set, made, _decide_about_none)
-        self._end_replaced_rollout()
-        self._starting = None
-        is_inherited = not self._is_leading() or checked.hash == self._awaited_hash
-        candidate = self._candidate = RolloutCandidate(checked, made, is_inherited)
-        inherited, self._inherited, self._awaited_hash = self._inherited, None, ""
-        if self._follow_leader(candidate):
-            return
-        if self._has_term and self._is_leading():
-            self._adopt_stored_state(candidate, inherited)
+        self._leave_candidate()
+        self._candidate = RolloutCandidate(checked, made)
+        self._follow_leader()
+        self.tick()
 
     def _notice_outcome(self, event: states.ReloadEvent) -> None:
         """End the rollout if the policies are edited to a version that passes no stages."""
@@ -196,136 +206,179 @@ class RolloutController:
         offers_old = {states.OfferOutcome.KEPT, states.OfferOutcome.FROZEN}
         is_old = event.outcome in offers_old and event.hash == self._state.current.hash
         if is_loaded:
-            self._former_texts.add(versions.hash_texts(self._state.current.texts))
-        if is_loaded or is_old:
-            self._awaited_hash = ""
-            if self._candidate is not None:
-                self._end_replaced_rollout()
-                self._candidate = self._starting = None
-                self.evaluator.end()
-                self._live.unstage_version()
+            self._own_texts.add(versions.hash_texts(self._state.current.texts))
+        if (is_loaded or is_old) and self._candidate is not None:
+            self._leave_candidate()
+            self._live.unstage_version()
 
-    def _end_replaced_rollout(self) -> None:
-        running = self._state.running_rollout
-        if running is not None:
-            _log.warning("the rollout of %s ends: the policies were edited", running.new_hash)
-            self._state.rollout = self._writer.pending = self._end_as_replaced(running)
+    def _leave_candidate(self) -> None:
+        """End the rollout of the candidate: the policies were edited.
+
+        The end is stored also for a version that was rolled back, so that it can be tried again.
+        """
+        self._candidate = self._next = None
+        state = self._state.rollout
+        if state is None or not progress.can_be_replaced(state):
+            return
+        if state.is_running:
+            _log.warning("the rollout of %s ends: the policies were edited", state.new_hash)
             self.outcomes[progress.RolloutStatus.REPLACED.value] += 1
+            self.evaluator.end()
+        self._store_replaced(state)
 
-    def _end_as_replaced(self, state: progress.RolloutState) -> progress.RolloutState:
-        now, reason = self._clock.now(), "the policies were edited"
-        return progress.end_rollout(state, progress.RolloutStatus.REPLACED, reason, now)
+    def _store_replaced(self, state: progress.RolloutState) -> None:
+        self._state.rollout = progress.replace_rollout(state, self._clock.now())
+        self._storage.write(self._state.rollout)
 
     def notice_offer(self, offer: versions.OfferedVersion) -> None:
-        """Note the request of an operator; on a standby, also which version the leader uses."""
-        self._request, self._leader_hash = offer.rollout_request, offer.in_use
-        if self._candidate is not None:
-            self._follow_leader(self._candidate)
+        """Note what the source offers: a request of an operator, and the version in force."""
+        self._offer = offer
+        self._follow_leader()
 
-    def _follow_leader(self, candidate: RolloutCandidate) -> bool:
-        """On a standby, put a version in force if the leader uses it; return whether it does."""
-        is_followed = not self._is_leading() and self._leader_hash == candidate.hash
-        if is_followed:
+    def _follow_leader(self) -> None:
+        """On a standby, put the candidate in force if the leader uses it."""
+        candidate, offer = self._candidate, self._offer
+        if candidate is None or offer is None or self._is_leading():
+            return
+        if offer.in_use == candidate.hash:
             self._put_in_force(candidate)
-        return is_followed
 
     # --- terms ------------------------------------------------------------------------------------
 
-    async def begin_term(self) -> None:
-        """Continue with the stored state before this process schedules.
-
-        Without a version that has to pass stages, or if the state cannot be read, the term begins
-        at once, and the state is read later.
-        """
-        self._has_term = False
-        if self._candidate is None and not self._awaited_hash:
-            return
-        self._is_beginning = True
+    @contextlib.asynccontextmanager
+    async def lead(self) -> AsyncIterator[None]:
+        """Continue the stored rollout, then lead until the context ends."""
+        storing = asyncio.create_task(self._storage.run_term())
         try:
-            for _ in range(_MAX_READS):
-                if await self._read_stored_state():
-                    return
-                await self._sleep(_READ_PAUSE_SECONDS)
+            await self._source.catch_up()
+            await self._wait_until_ready()
+            self._has_term = True
+            self.tick()
+            yield
         finally:
-            self._is_beginning = False
+            storing.cancel()
+            await asyncio.gather(storing, return_exceptions=True)
+            self._stand_by()
 
-    async def _read_stored_state(self) -> bool:
-        """Read the stored state and continue with it; return False if that was not possible."""
-        try:
-            stored = await self.stored.read()
-        except kube_errors.KubeError as error:
-            self._read_retries.record_failure(error)
+    async def _wait_until_ready(self) -> None:
+        """Wait until the candidate and the stored state are known, but not for ever."""
+        for _ in range(_MAX_LOOKS):
+            if self._is_ready():
+                return
+            await self._sleep(_LOOK_SECONDS)
+
+    def _is_ready(self) -> bool:
+        if self._offer is None or self._source.is_busy():
             return False
-        self._read_retries.record_success()
-        self._has_term = True
-        self._former_texts |= stored.former_texts
-        state, candidate = stored.state, self._candidate
-        if candidate is not None:
-            self._adopt_stored_state(candidate, state)
-            is_of_other = state is not None and state.new_hash != candidate.hash
-            self._inherited = state if is_of_other else None  # the watch may be behind
-        elif state is not None and state.new_hash == self._awaited_hash:
-            self._inherited = state
-        elif state is not None and state.is_running:
-            self._writer.pending = self._end_as_replaced(state)
-        return True
-
-    def _adopt_stored_state(
-        self, candidate: RolloutCandidate, stored: progress.RolloutState | None
-    ) -> None:
-        """Continue the stored rollout of the same version, or begin a rollout."""
-        local = self._state.rollout
-        if not candidate.is_inherited:
-            stored = None
-        if stored is not None and local is not None and local.is_end_of(stored):
-            stored = local  # an earlier term ended before this could be stored
-        if stored is None or not progress.can_continue(stored, candidate.hash, candidate.plan):
-            now, old_hash = self._clock.now(), self._state.current.hash
-            self._starting = progress.start_rollout(candidate.plan, candidate.hash, old_hash, now)
-        elif stored.is_running:
-            self._enter_stage(candidate, stored)
-        elif stored.status is progress.RolloutStatus.PROMOTED:
-            self._state.rollout = stored
-            self._put_in_force(candidate)
-        else:
-            self._writer.pending = stored
-            self._roll_back(stored)
+        return self._candidate is None or self._storage.is_read
 
     def _stand_by(self) -> None:
-        """End the term: another process may continue the rollout."""
-        self._has_term, self._starting, self._writer.pending = False, None, None
-        if self._candidate is not None:
-            self._candidate = dataclasses.replace(self._candidate, is_inherited=True)
+        """Decide nothing about the rollout: another process may continue it."""
+        self._storage.end_term()
+        self._has_term, self._next, self._state.rollout = False, None, None
+        self._state.has_read_rollout = False
         self.evaluator.end()
         self._live.change_staged_pods(_decide_about_none)
-        if self._state.running_rollout is not None:
-            self._state.rollout = None
 
     async def run(self) -> NoReturn:
-        """Check the running rollout each second until cancelled."""
+        """Take a step each second until cancelled."""
         while True:
             await self._sleep(_TICK_SECONDS)
             try:
-                await self.tick()
+                self.tick()
             except Exception:  # noqa: BLE001 - logged, see below
                 # A fault in a rollout must not end the process: the version in force schedules.
                 _log.exception("the check of the rollout failed")
 
-    async def tick(self) -> None:
-        """Check the running rollout, and take its next step."""
-        if not self._is_leading():
-            if self._has_term:
-                self._stand_by()
+    def tick(self) -> None:
+        """As the leader, take the next step of the rollout."""
+        if not (self._has_term and self._is_leading() and self._storage.is_read):
             return
-        if self._is_beginning or not (self._has_term or await self._read_stored_state()):
+        if self._candidate is None:
+            self._end_abandoned_rollout()
+        else:
+            self._take_step(self._candidate)
+        stored = self._storage.stored
+        is_continued = self._state.rollout is not None or stored is None or not stored.is_running
+        self._state.has_read_rollout = is_continued
+
+    # --- steps ------------------------------------------------------------------------------------
+
+    def _end_abandoned_rollout(self) -> None:
+        """End a stored rollout if the policies were edited back while no process led."""
+        stored, offer = self._storage.stored, self._offer
+        if self._state.rollout is not None or stored is None or offer is None:
             return
-        candidate, state = self._candidate, self._state.running_rollout
-        if candidate is not None and self._starting is not None:
-            await self._start(candidate, self._starting)
-        elif candidate is not None and state is not None:
-            await self._take_step(candidate, state, self._find_next_state(candidate, state))
-        if self._writer.pending is not None:
-            await self._writer.write(self._writer.pending)
+        if offer.is_frozen or self._source.compute_hash(offer) != self._state.current.hash:
+            return
+        if progress.can_be_replaced(stored):
+            self._store_replaced(stored)
+        else:
+            self._state.rollout = stored
+
+    def _take_step(self, candidate: RolloutCandidate) -> None:
+        """Take the next step of the candidate's rollout, if one is due."""
+        state = self._state.rollout
+        if self._was_in_force(candidate.checked):  # the stored history was not known before
+            self._put_in_force(candidate)
+        elif self._next is not None and self._storage.stored is self._next:
+            if state is not None or not self._state.is_frozen:
+                self._take_stored_step(candidate, self._next)
+        elif state is None or not progress.is_about(state, candidate.hash):
+            self._start_or_continue(candidate)
+        elif state.is_running:
+            self._check_stage(candidate, state)
+        elif state.status is progress.RolloutStatus.PROMOTED:
+            self._put_in_force(candidate)  # it could not be used before
+
+    def _start_or_continue(self, candidate: RolloutCandidate) -> None:
+        """Continue the stored rollout of the candidate, or store the beginning of a new one."""
+        is_first_step = self._state.rollout is None and self._next is None
+        stored = self._storage.stored if is_first_step else None
+        now = self._clock.now()
+        if stored is not None and progress.can_continue(stored, candidate.hash, candidate.plan):
+            if stored.is_running:
+                # Judged pods are counted anew, so the timeout begins anew, too.
+                self._enter_stage(candidate, msgspec.structs.replace(stored, waiting_since=now))
+            elif stored.status is progress.RolloutStatus.PROMOTED:
+                self._state.rollout = stored
+                self._put_in_force(candidate)
+            else:
+                self._roll_back(stored)
+        elif self._next is None and not self._state.is_frozen:
+            old_hash = self._state.current.hash
+            self._store_step(progress.start_rollout(candidate.plan, candidate.hash, old_hash, now))
+
+    def _store_step(self, state: progress.RolloutState) -> None:
+        self._next = state
+        self._storage.write(state)
+
+    def _take_stored_step(self, candidate: RolloutCandidate, state: progress.RolloutState) -> None:
+        """Enter a stage that is stored now, or put the version in force."""
+        self._next = None
+        if state.is_running:
+            self._enter_stage(candidate, state)
+        else:
+            self.outcomes[state.status.value] += 1
+            self._state.rollout = state
+            self._put_in_force(candidate)
+
+    def _check_stage(self, candidate: RolloutCandidate, before: progress.RolloutState) -> None:
+        """Let the operator and the guards decide; a rollback does not wait for its write."""
+        after = self._find_next_state(candidate, before)
+        if after.status is progress.RolloutStatus.ROLLED_BACK:
+            self.outcomes[after.status.value] += 1
+            self._next = None
+            self._storage.write(after)
+            self._roll_back(after)
+        elif after.is_running and after.stage == before.stage:
+            self._state.rollout = after
+            is_withdrawn = self._next is not None
+            self._next = None
+            if is_withdrawn or self._storage.is_due or after.is_paused != before.is_paused:
+                self._storage.write(after)
+        elif self._next is None:
+            self._store_step(after)
 
     def _find_next_state(
         self, candidate: RolloutCandidate, state: progress.RolloutState
@@ -344,48 +397,14 @@ class RolloutController:
         self, state: progress.RolloutState, now: datetime.datetime
     ) -> progress.RolloutState:
         """Return the state after the request of the operator, if it is about this version."""
-        verb, _, version_hash = self._request.partition(" ")
+        request = self._offer.rollout_request if self._offer is not None else ""
+        verb, _, version_hash = request.partition(" ")
         if version_hash != state.new_hash:
             return state
         if verb in _REQUESTED_ENDS:
             return progress.end_rollout(state, *_REQUESTED_ENDS[verb], now)
         is_paused = verb == "pause" or (state.is_paused and verb != "resume")
         return msgspec.structs.replace(state, is_paused=is_paused)
-
-    # --- steps ------------------------------------------------------------------------------------
-
-    async def _start(self, candidate: RolloutCandidate, state: progress.RolloutState) -> None:
-        """Begin the first stage once it is stored."""
-        if not await self._writer.write(state):
-            return
-        if self._starting is state:
-            self._starting = None
-            self._enter_stage(candidate, state)
-        else:  # an edit came during the write
-            self._writer.pending = self._end_as_replaced(state)
-
-    async def _take_step(
-        self,
-        candidate: RolloutCandidate,
-        before: progress.RolloutState,
-        after: progress.RolloutState,
-    ) -> None:
-        """Store the next state, then act on it; a rollback does not wait for its write."""
-        if after.status is progress.RolloutStatus.ROLLED_BACK:
-            self.outcomes[after.status.value] += 1
-            self._writer.pending = after
-            self._roll_back(after)
-        elif after.is_running and after.stage == before.stage:
-            self._state.rollout = after
-            if self._writer.is_due or after.is_paused != before.is_paused:
-                self._writer.pending = after
-        elif await self._writer.write(after) and self._state.rollout is before:
-            if after.is_running:
-                self._enter_stage(candidate, after)
-            else:
-                self.outcomes[after.status.value] += 1
-                self._state.rollout = after
-                self._put_in_force(candidate)
 
     def _enter_stage(self, candidate: RolloutCandidate, state: progress.RolloutState) -> None:
         """Let the new version decide about the pods of a stage."""
@@ -396,7 +415,7 @@ class RolloutController:
             try:
                 self._live.stage_version(candidate.checked.policy_set, candidate.made, chosen)
             except errors.InputError as error:
-                self._refuse(candidate, error)
+                self._record_hindrance(candidate, error)
                 return
         else:
             self._live.change_staged_pods(chosen)
@@ -411,19 +430,21 @@ class RolloutController:
         try:
             self._live.use_version(candidate.checked.policy_set, candidate.made)
         except errors.InputError as error:
-            self._refuse(candidate, error)
+            self._record_hindrance(candidate, error)
             return
-        self._candidate = self._starting = None
-        _log.info("promoted %s: it is in force for all pods", candidate.hash)
+        self._candidate = self._next = None
+        _log.info("version %s is in force for all pods", candidate.hash)
         version = states.make_version_in_use(candidate.checked, self._clock.now())
         self._state.record_loaded_version(version)
 
-    def _refuse(self, candidate: RolloutCandidate, error: errors.InputError) -> None:
-        """Record that the new version cannot be used at the moment."""
-        self._candidate = self._starting = None
+    def _record_hindrance(self, candidate: RolloutCandidate, error: errors.InputError) -> None:
+        """Record that the candidate cannot be used at the moment; the next tick tries it again."""
         self._live.unstage_version()
         refusal = versions.make_version_refusal(candidate.hash, error)
-        self._state.record_refusal(refusal, self._clock.now())
+        told = self._state.refused
+        if told is None or (told.hash, told.details) != (refusal.hash, refusal.details):
+            _log.error("version %s cannot be used now: %s", candidate.hash, refusal.details)
+            self._state.record_refusal(refusal, self._clock.now())
 
     def _roll_back(self, state: progress.RolloutState) -> None:
         """Use the version in force for all pods again."""

@@ -20,13 +20,7 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 
-_REJECTIONS = frozenset(
-    {
-        shadow.Outcome.NEWLY_UNSCHEDULABLE,
-        shadow.Outcome.STILL_UNSCHEDULABLE,
-        shadow.Outcome.FAILED,
-    }
-)
+_REJECTIONS = frozenset({shadow.Outcome.NEWLY_UNSCHEDULABLE, shadow.Outcome.FAILED})
 
 
 class StageMeasurements:
@@ -43,6 +37,9 @@ class StageMeasurements:
         self._clock = clock
         self._tallies: dict[str, tally.VersionTally] = {}
         self._began_seconds = 0.0
+        self._began_at = clock.now()
+        # Victims that have not been bound again.
+        self._victims: set[str] = set()
         self._stage = ""
         self._listening = contextlib.ExitStack()
 
@@ -56,6 +53,8 @@ class StageMeasurements:
         self.new, self.old = tally.VersionTally(), tally.VersionTally()
         self._tallies = {new_hash: self.new, state.old_hash: self.old}
         self._began_seconds = self._clock.monotonic_seconds()
+        self._began_at = self._clock.now().replace(microsecond=0)  # as times of creation
+        self._victims.clear()
         self._listen(log.listeners, self._name_stage)
         self._listen(log.end_listeners, self._count_decision)
         if shadowed is not None:
@@ -100,15 +99,33 @@ class StageMeasurements:
         is_bound = decision.result is counters.AttemptResult.SCHEDULED
         # A preemptor has a node as soon as its victims are gone.
         is_unschedulable = not is_bound and not decision.nominated_node_name
+        if is_bound:
+            self._victims.discard(decision.pod)
+        elif is_unschedulable and self._was_waiting_before(decision.uid):
+            return
         judged = tally.JudgedPod(is_unschedulable, is_bound)
         ended_seconds = decision.ended_seconds or decision.started_seconds
         seconds = ended_seconds - decision.started_seconds
-        pods.record_attempt(decision.uid, judged, seconds, len(decision.victims))
+        victims = set(decision.victims) - self._victims  # those of earlier preemptors still stop
+        self._victims |= victims
+        pods.record_attempt(decision.uid, judged, seconds, len(victims))
+
+    def _was_waiting_before(self, uid: str) -> bool:
+        """Return whether a pod is older than the stage, so that another stage let it wait."""
+        info = self._scheduler.events.pods.current(uid)
+        created = "" if info is None else info.pod.metadata.creation_timestamp
+        created_at = clocks.parse_time(created or "")
+        return created_at is not None and created_at < self._began_at
 
     def _count_verdict(
         self, decision: decisions.SchedulingDecision, verdict: shadow.Verdict
     ) -> None:
-        """Count a decision that the new version repeated in a shadow stage."""
+        """Count a decision that the new version repeated in a shadow stage.
+
+        A pod that neither version can place is not judged: it may be a preemptor that waits.
+        """
+        if verdict.outcome is shadow.Outcome.STILL_UNSCHEDULABLE:
+            return
         rejected = verdict.outcome in _REJECTIONS
         judged = tally.JudgedPod(is_unschedulable=rejected, is_bound=False)
         self.new.record_attempt(decision.uid, judged, 0.0, 0)

@@ -1,0 +1,117 @@
+"""Read the state of the rollout at the beginning of a term, and write the states of the leader.
+
+Requests run in the background, so that no guard and no operator waits for a slow API server.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+from collections.abc import Awaitable, Callable
+from typing import NoReturn
+
+from policysched import clock as clocks
+from policysched.kube import errors
+from policysched.reload import retries
+from policysched.reload.rollouts import records
+from policysched.rollout import progress
+
+_log = logging.getLogger("policysched")
+
+_INTERVAL_SECONDS = 10.0
+"""Interval at which the counts of a running stage are written, for `rollout status`."""
+_FENCED_PAUSE_SECONDS = 1.0
+"""Pause after a write that was not sent, because the Lease may be lost."""
+_FAULT_PAUSE_SECONDS = 10.0
+
+
+class RolloutStateStorage:
+    """Keeps the state in the cluster equal to that of the leader.
+
+    Attributes:
+        is_read: whether the state was read in this term.
+        stored: the state in the cluster, as last read or written; None if there is none.
+        former_texts: hashes of the texts of stored versions; see `records.StoredRollout`.
+        on_change: called after each successful request.
+    """
+
+    def __init__(
+        self,
+        stored: records.RolloutRecords,
+        clock: clocks.Clock,
+        rng: random.Random,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        """Use the ConfigMap of `stored`; `rng` randomises the delays of retries."""
+        self.is_read = False
+        self.stored: progress.RolloutState | None = None
+        self.former_texts: frozenset[str] = frozenset()
+        self.on_change: Callable[[], None] = lambda: None
+        self._records = stored
+        self._clock = clock
+        self._sleep = sleep
+        self._retries = retries.RequestRetries("the state of the rollout", rng, "read or written")
+        self._wanted: progress.RolloutState | None = None
+        self._is_wanted = asyncio.Event()
+        self._written_seconds = 0.0
+
+    @property
+    def is_due(self) -> bool:
+        """Whether the counts of a running stage should be written again."""
+        return self._clock.monotonic_seconds() >= self._written_seconds + _INTERVAL_SECONDS
+
+    def write(self, state: progress.RolloutState) -> None:
+        """Write a state in the background; it replaces those that were not written yet."""
+        self._wanted = state
+        self._written_seconds = self._clock.monotonic_seconds()
+        self._is_wanted.set()
+
+    async def run_term(self) -> NoReturn:
+        """Read the state, then write states until cancelled."""
+        self.end_term()
+        await self._repeat_request(self._read)
+        while True:
+            await self._is_wanted.wait()
+            self._is_wanted.clear()
+            await self._repeat_request(self._write)
+
+    def end_term(self) -> None:
+        """Forget the stored state: another process may change it."""
+        self.is_read, self.stored = False, None
+
+    async def _repeat_request(self, request: Callable[[], Awaitable[None]]) -> None:
+        """Repeat a request until it succeeds."""
+        while True:
+            try:
+                await request()
+                self._retries.record_success()
+                self.on_change()
+            except errors.FencedWriteError:
+                pause_seconds = _FENCED_PAUSE_SECONDS
+            except errors.KubeError as error:
+                pause_seconds = self._retries.record_failure(error)
+            except Exception:  # noqa: BLE001 - logged, see below
+                # A fault in a rollout must not end the requests of the term.
+                _log.exception("a step of the rollout failed")
+                pause_seconds = _FAULT_PAUSE_SECONDS
+            else:
+                return
+            await self._sleep(pause_seconds)
+
+    async def _read(self) -> None:
+        found = await self._records.read()
+        self.is_read, self.stored, self.former_texts = True, found.state, found.former_texts
+        unwritten, self._wanted = self._wanted, None
+        self._is_wanted.clear()
+        if unwritten is not None and found.state is not None and unwritten.is_end_of(found.state):
+            # An earlier term ended before it could store the end of the rollout.
+            self.stored = unwritten
+            self.write(unwritten)
+
+    async def _write(self) -> None:
+        """Write the wanted state, which may change meanwhile."""
+        state = self._wanted
+        if state is not None:
+            await self._records.write(state)
+            self.stored = state

@@ -1,0 +1,343 @@
+"""Rollouts whose leader changes, whose requests fail or hang, and whose versions cannot be used."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+from typing import Any
+
+from policysched import errors
+from policysched.kube import errors as kube_errors
+from policysched.reload import history, versions
+from policysched.rollout import progress
+from tests import builders
+from tests.kube.asynchronous import asynchronous
+from tests.reload import test_reloader as reloads
+from tests.reload import test_rollout_controller as controllers
+
+_OTHER = reloads.WEST.replace("west {", "other {")
+_FAILURE = kube_errors.ServerError(500, "InternalError", "no")
+
+
+async def _roll_back_nowhere(scene: controllers.Scene) -> None:
+    """Lead, and let the guards roll back a version."""
+    await scene.lead()
+    await scene.stage(reloads.offer(controllers.NOWHERE))
+    await scene.place_pods()
+    await scene.tick()
+    assert scene.state.is_rolled_back
+    await scene.tick()
+
+
+@asynchronous
+async def test_a_term_begins_with_the_newest_version() -> None:
+    """The watch of a new leader is behind: it has seen only the version before."""
+    first = controllers.Scene()
+    async with first.running():
+        await _roll_back_nowhere(first)
+    following = controllers.Scene(first.store)
+    following.is_leading = False
+    async with following.running():
+        await following.take(reloads.offer(_OTHER))
+        following.behind = reloads.offer(controllers.NOWHERE)
+        await following.lead()
+        assert following.state.is_rolled_back
+        assert (await following.read_stored()).status is progress.RolloutStatus.ROLLED_BACK
+
+
+@asynchronous
+async def test_a_rollback_during_a_change_of_the_leader_acts_at_once() -> None:
+    """The standby does not know the history until it leads."""
+    scene = controllers.Scene()
+    scene.is_leading = False
+    former = reloads.offer(reloads.WEST)
+    version_hash = scene.recipe.compute_hash(former.texts)
+    stored = history.encode_version(version_hash, "test", former.texts)
+    key = f"20260101T000000.000Z-{version_hash}.json.gz"
+    await scene.store.create_config_map("ns", "history", {key: stored}, {})
+    async with scene.running():
+        assert await scene.take(former) == []
+        await scene.lead()
+        assert scene.state.current.hash == version_hash
+        assert scene.live.staged is None
+        assert await scene.place_pods() == {"west"}
+
+
+@asynchronous
+async def test_the_target_of_a_rollback_acts_without_history() -> None:
+    """As `policysched rollback --freeze` writes it while the history cannot be read."""
+    scene = controllers.Scene()
+    async with scene.running():
+        scene.store.read_config_map = _fail  # type: ignore[method-assign,assignment]  # the API server fails
+        await scene.lead()
+        target = reloads.offer(reloads.WEST)
+        demanded = scene.recipe.compute_hash(target.texts)
+        offered = dataclasses.replace(target, is_frozen=True, demanded=demanded)
+        assert await scene.take(offered) == ["loaded"]
+
+
+async def _fail(*_: Any) -> Any:
+    raise _FAILURE
+
+
+@asynchronous
+async def test_a_rollback_that_was_not_stored_holds_in_the_next_term() -> None:
+    """The lease is lost and won again before the write succeeds."""
+    scene = controllers.Scene()
+    async with scene.running():
+        await scene.lead()
+        await scene.enter_share_stage()
+        scene.store.failures.append(_FAILURE)
+        scene.world.nodes.delete(builders.make_node("west").build())
+        await scene.place_pods()
+        await scene.tick()
+        assert (await scene.read_stored()).is_running
+        await scene.stand_by()
+        await scene.lead()
+        await scene.tick()
+        assert scene.state.is_rolled_back
+        assert (await scene.read_stored()).status is progress.RolloutStatus.ROLLED_BACK
+
+
+@asynchronous
+async def test_a_leader_continues_what_another_one_stored() -> None:
+    """An edit came in a term that could not read the state; another leader rolled it back."""
+    scene = controllers.Scene()
+    read = scene.store.read_config_map
+    async with scene.running():
+        scene.store.read_config_map = _fail  # type: ignore[method-assign,assignment]  # the API server fails
+        await scene.lead()
+        await scene.stage(reloads.offer(controllers.NOWHERE))
+        await scene.stand_by()
+        scene.store.read_config_map = read  # type: ignore[method-assign]  # it works again
+        other = controllers.Scene(scene.store)
+        async with other.running():
+            await _roll_back_nowhere(other)
+        await scene.lead()
+        assert scene.state.is_rolled_back
+
+
+@asynchronous
+async def test_an_edit_back_without_a_leader_ends_the_rollout() -> None:
+    """The next leader finds the version in force in the ConfigMap, and ends what is stored."""
+    first = controllers.Scene()
+    async with first.running():
+        await first.lead()
+        await first.enter_share_stage()
+        await first.tick()
+    following = controllers.Scene(first.store)
+    async with following.running():
+        await following.lead()
+        assert (await following.read_stored()).status is progress.RolloutStatus.REPLACED
+        assert await following.stage(reloads.offer(reloads.WEST)) == ["staged"]
+        assert following.rollout.stage == 0
+
+
+@asynchronous
+async def test_an_edit_back_lets_a_version_be_tried_again_by_any_leader() -> None:
+    """The end of the verdict is stored."""
+    first = controllers.Scene()
+    async with first.running():
+        await _roll_back_nowhere(first)
+        await first.take(reloads.offer(reloads.EAST))
+        await first.tick()
+    stored = await first.read_stored()
+    assert stored.status is progress.RolloutStatus.REPLACED
+    assert "pending" in stored.reason
+    following = controllers.Scene(first.store)
+    following.is_leading = False
+    async with following.running():
+        await following.take(reloads.offer(controllers.NOWHERE))
+        await following.lead()
+        assert following.rollout.is_running
+
+
+@asynchronous
+async def test_a_promoted_version_that_cannot_be_used_is_tried_again() -> None:
+    """As soon as a missing permission is granted."""
+    scene = controllers.Scene()
+    async with scene.running():
+        await scene.lead()
+        await scene.enter_share_stage()
+        scene.live._require = _refuse
+        await scene.place_pods()
+        await scene.tick()
+        await scene.tick()
+        assert scene.state.refused is not None
+        assert [told.outcome.value for told in scene.told].count("refused") == 1
+        scene.live._require = lambda _: None
+        await scene.tick()
+        assert scene.state.current.hash == scene.rollout.new_hash
+
+
+def _refuse(_: Any) -> None:
+    raise errors.ConfigurationError("rights", "a right is missing")
+
+
+@asynchronous
+async def test_a_standby_tries_again_to_use_the_version_of_the_leader() -> None:
+    """With each offer."""
+    scene = controllers.Scene()
+    scene.is_leading = False
+    async with scene.running():
+        offered = reloads.offer(reloads.WEST)
+        version_hash = scene.recipe.compute_hash(offered.texts)
+        await scene.take(offered)
+        scene.live._require = _refuse
+        promoted = dataclasses.replace(offered, in_use=version_hash)
+        scene.rollouts.notice_offer(promoted)
+        assert scene.state.current.hash != version_hash
+        scene.live._require = lambda _: None
+        scene.rollouts.notice_offer(promoted)
+        assert scene.state.current.hash == version_hash
+
+
+@asynchronous
+async def test_a_freeze_holds_a_version_that_has_not_begun() -> None:
+    """On a standby that begins to lead, and while the beginning is being stored."""
+    for is_leading in (False, True):
+        scene = controllers.Scene()
+        async with scene.running():
+            if is_leading:
+                await scene.lead()
+                scene.store.failures.append(_FAILURE)
+            else:
+                scene.is_leading = False
+            await scene.take(reloads.offer(reloads.WEST))
+            await scene.take(dataclasses.replace(reloads.offer(reloads.WEST), is_frozen=True))
+            if not is_leading:
+                await scene.lead()
+            for _ in range(5):
+                await scene.tick()
+            assert scene.state.rollout is None
+            await scene.take(reloads.offer(reloads.WEST))
+            for _ in range(5):
+                await scene.tick()
+            assert scene.rollout.is_running
+
+
+@asynchronous
+async def test_a_freeze_holds_a_stage_whose_settings_are_removed() -> None:
+    """Without rollout.yaml, the version would be in force at once."""
+    scene = controllers.Scene()
+    async with scene.running():
+        await scene.lead()
+        await scene.enter_share_stage()
+        offered = reloads.offer(reloads.WEST, is_frozen=True, rollout_text="{}")
+        await scene.take(offered)
+        assert scene.state.current.hash != scene.rollout.new_hash
+        assert scene.rollout.is_running
+
+
+@asynchronous
+async def test_a_freeze_holds_a_stage_without_config_map() -> None:
+    """The ConfigMap was deleted during the freeze."""
+    scene = controllers.Scene()
+    async with scene.running():
+        await scene.lead()
+        await scene.enter_share_stage()
+        await scene.take(dataclasses.replace(reloads.offer(reloads.WEST), is_frozen=True))
+        await scene.place_pods()
+        await scene.take(versions.OfferedVersion(problem="it is gone", is_frozen=True))
+        await scene.tick()
+        assert scene.rollout.is_running
+        assert scene.rollout.stage == 1
+
+
+@asynchronous
+async def test_guards_act_while_a_write_hangs() -> None:
+    """For example because of an admission webhook."""
+    scene = controllers.Scene()
+    async with scene.running():
+        await scene.lead()
+        await scene.enter_share_stage()
+
+        async def hang(*_: Any, **__: Any) -> None:
+            await asyncio.Event().wait()
+
+        scene.store.change_config_map = hang  # type: ignore[method-assign,assignment]  # a slow API server
+        scene.world.clock.advance(11)
+        await scene.tick()
+        scene.world.nodes.delete(builders.make_node("west").build())
+        await scene.place_pods()
+        await scene.tick()
+        assert scene.state.is_rolled_back
+
+
+@asynchronous
+async def test_failed_reads_are_delayed() -> None:
+    """An API server in trouble gets no request each second."""
+    scene = controllers.Scene()
+    reads = 0
+
+    async def fail(*_: Any) -> Any:
+        nonlocal reads
+        reads += 1
+        raise _FAILURE
+
+    scene.store.read_config_map = fail  # type: ignore[method-assign,assignment]  # the API server fails
+    async with scene.running():
+        await scene.lead()
+        for _ in range(100):
+            await scene.tick()
+    assert 3 < reads < 30
+
+
+@asynchronous
+async def test_pods_that_waited_before_the_stage_trip_no_guard() -> None:
+    """They fit nowhere under either version."""
+    scene = controllers.Scene()
+    async with scene.running():
+        await scene.lead()
+        for number in range(3):
+            pod = builders.make_pod(f"big-{number}").requests(cpu="99")
+            scene.world.add_pod(pod.scheduler_name("policysched").created(-60))
+        await scene.world.settle()
+        await scene.stage(reloads.offer(reloads.WEST))
+        await scene.world.settle()
+        await scene.tick()
+        assert scene.rollout.is_running
+        await scene.place_pods()
+        await scene.tick()
+        assert scene.rollout.stage == 1
+        scene.world.clock.advance(60)
+        await scene.world.settle()
+        await scene.tick()
+        assert scene.rollout.is_running
+        assert scene.rollouts.evaluator.measured.new.judged == 0
+
+
+@asynchronous
+async def test_preemptors_are_not_judged_in_a_shadow_stage() -> None:
+    """They wait for their victims under both versions."""
+    scene = controllers.Scene()
+    async with scene.running():
+        await scene.lead()
+        await scene.stage(reloads.offer(reloads.EAST.replace("policy east", "policy again")))
+        for number in range(9):
+            pod = builders.make_pod(f"low-{number}").priority(0).node("east").requests(cpu="1")
+            scene.world.add_pod(pod.scheduler_name("policysched"))
+        for number in range(3):
+            pod = builders.make_pod(f"high-{number}").priority(10).requests(cpu="1")
+            scene.world.add_pod(pod.scheduler_name("policysched"))
+        await scene.world.settle()
+        await scene.tick()
+        assert scene.rollout.is_running
+
+
+@asynchronous
+async def test_victims_are_counted_once() -> None:
+    """A decision names the victims of earlier preemptors on its node, too."""
+    scene = controllers.Scene()
+    async with scene.running():
+        await scene.lead()
+        await scene.enter_share_stage()
+        measured = scene.rollouts.evaluator.measured
+        found = scene.world.scheduler.decisions.find_latest_decision("default/pod-0")
+        assert found is not None
+        began_seconds = scene.world.clock.monotonic_seconds()
+        for victims in (("default/a",), ("default/a", "default/b")):
+            found.policy_hash, found.started_seconds = scene.rollout.new_hash, began_seconds
+            found.victims, found.nominated_node_name = victims, "west"
+            measured._count_decision(found)
+        assert measured.new.evictions == 2
