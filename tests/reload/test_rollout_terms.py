@@ -134,6 +134,22 @@ async def test_an_edit_back_without_a_leader_ends_the_rollout() -> None:
 
 
 @asynchronous
+async def test_a_version_that_is_refused_after_a_restart_ends_its_rollout() -> None:
+    """The status must not be that of the rollout for ever."""
+    first = controllers.Scene()
+    async with first.running():
+        await first.lead()
+        await first.enter_share_stage()
+        await first.tick()
+    following = controllers.Scene(first.store)
+    async with following.running():
+        assert await following.take(reloads.offer(reloads.BAD)) == ["refused"]
+        await following.lead()
+        assert following.state.has_read_rollout
+        assert (await following.read_stored()).status is progress.RolloutStatus.REPLACED
+
+
+@asynchronous
 async def test_an_edit_back_lets_a_version_be_tried_again_by_any_leader() -> None:
     """The end of the verdict is stored."""
     first = controllers.Scene()

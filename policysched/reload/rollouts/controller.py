@@ -294,22 +294,25 @@ class RolloutController:
         """As the leader, take the next step of the rollout."""
         if not (self._has_term and self._is_leading() and self._storage.is_read):
             return
-        if self._candidate is None:
-            self._end_abandoned_rollout()
-        else:
+        is_without_candidate = self._candidate is None and not self._source.is_busy()
+        if self._candidate is not None:
             self._take_step(self._candidate)
+        elif is_without_candidate and self._state.rollout is None:
+            self._end_abandoned_rollout()
         stored = self._storage.stored
-        is_continued = self._state.rollout is not None or stored is None or not stored.is_running
-        self._state.has_read_rollout = is_continued
+        is_awaited = self._state.rollout is None and stored is not None and stored.is_running
+        is_held = is_without_candidate and self._state.is_frozen
+        self._state.has_read_rollout = is_held or not is_awaited
 
     # --- steps ------------------------------------------------------------------------------------
 
     def _end_abandoned_rollout(self) -> None:
-        """End a stored rollout if the policies were edited back while no process led."""
+        """End a stored rollout whose version is not offered any more, or is refused now."""
         stored, offer = self._storage.stored, self._offer
-        if self._state.rollout is not None or stored is None or offer is None:
+        if stored is None or offer is None or offer.is_frozen:
             return
-        if offer.is_frozen or self._source.compute_hash(offer) != self._state.current.hash:
+        is_edited_back = self._source.compute_hash(offer) == self._state.current.hash
+        if not is_edited_back and self._state.refused is None:
             return
         if progress.can_be_replaced(stored):
             self._store_replaced(stored)
