@@ -124,6 +124,9 @@ def both(
         made.create()
         with made.ours, made.kube:
             made.ours.wait_until(made.is_done)
+            # kube-scheduler writes durations of plugins to its page once a second.
+            family = "scheduler_plugin_execution_duration_seconds"
+            made.ours.wait_until(lambda: family in made.kube_metrics())
             yield made
 
 

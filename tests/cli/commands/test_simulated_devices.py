@@ -148,7 +148,8 @@ def test_the_devices_of_a_running_pod_do_not_count_against_it(
     running = _make_running_pod("old", "taken", "gpu-0", users=users)
     devices = ["gpu-0", *([free] if free else [])]
     path = clusters.write(tmp_path, clusters.node("n1"), CLASS, _slice("n1", *devices), *running)
-    assert main.main(["audit", "--cluster", path, policies, "-o", "json"]) == violated
+    served = ["--scheduler-name", "policysched"]
+    assert main.main(["audit", "--cluster", path, policies, *served, "-o", "json"]) == violated
     report = json.loads(capsys.readouterr().out)
     assert report["violatingPods"] == violated
     if violated:
@@ -173,7 +174,7 @@ def test_a_running_pod_with_an_extended_resource_is_decided_like_a_new_one(
     items = [clusters.node("n1"), CLASS, _slice("n1", "gpu-0"), claim, pod]
     [answer] = _run(capsys, tmp_path, f"explain pod prod/old --policies {policies}", *items)
     assert answer["best"] == ["n1"]
-    report = _run(capsys, tmp_path, f"audit {policies}", *items)
+    report = _run(capsys, tmp_path, f"audit --scheduler-name policysched {policies}", *items)
     assert (report["pods"], report["violatingPods"]) == (1, 0)
 
 
