@@ -10,6 +10,7 @@ from policysched.reload.rollouts import (
     controller,
     guard_evaluation,
     measuring,
+    parts,
     query_values,
     records,
     rollout_metrics,
@@ -20,7 +21,7 @@ from policysched.scheduler import scheduler as schedulers
 def add_rollouts(
     joined: context.ProcessComponents,
     reloads: reloader.Reloader[policies.Profiles],
-    source: controller.RolloutSource,
+    source: parts.RolloutSource,
 ) -> controller.RolloutController:
     """Let new versions that `reloads` loads pass the declared stages; each term continues them.
 
@@ -29,7 +30,7 @@ def add_rollouts(
     stored = records.RolloutRecords(
         config_maps.ConfigMapClient(joined.api), joined.config.policies.history_config_map
     )
-    parts = controller.RolloutParts(
+    components = parts.RolloutParts(
         joined.profiles,
         joined.policies,
         source,
@@ -41,7 +42,7 @@ def add_rollouts(
         ),
         lambda: joined.elector.is_leading,
     )
-    rollouts = controller.RolloutController(parts, joined.clock, joined.rng)
+    rollouts = controller.RolloutController(components, joined.clock, joined.rng)
     reloads.stages = rollouts
     joined.term = TermWithRollouts(rollouts, joined.scheduler)
     joined.background.append(rollouts.run())
@@ -56,9 +57,9 @@ def make_rollout_source(
     reloads: reloader.Reloader[policies.Profiles],
     recipe: versions.VersionChecker,
     start: initial_version.InitialVersion,
-) -> controller.RolloutSource:
+) -> parts.RolloutSource:
     """Return the source of versions that a controller sees."""
-    return controller.RolloutSource(
+    return parts.RolloutSource(
         watched.catch_up,
         lambda: reloads.is_busy,
         lambda offer: recipe.compute_hash(offer.texts),

@@ -32,7 +32,7 @@ class ConfigMapSource:
         self.origin = f"configmap {name}"
         self._api = api
         self._namespace, _, self._name = name.partition("/")
-        self.watched = statuses.WatchedConfigMap(self._read)
+        self.watched = statuses.WatchedConfigMap(self._read, rng)
         self._take: Callable[[versions.OfferedVersion], None] = lambda _offer: None
         resource = config_maps.make_config_map_resource(self._namespace, self._name)
         self._reflector = reflector.Reflector(api, resource, self, rng=rng)

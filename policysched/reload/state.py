@@ -90,7 +90,8 @@ class PolicyState:
         is_frozen: whether other versions are held back.
         declares_stages: whether the newest offer declares stages, whatever became of its version.
         rollout: the newest rollout, or None; its end does not remove it. Only the leader has one.
-        has_read_rollout: whether `rollout` is the state in the cluster, or a later one.
+        is_rollout_stored: whether the cluster has `rollout`, or there is none. Otherwise the
+            annotations about it stay as they are, such as the request of an operator.
         reloads: number of loaded and of refused versions since the start.
         listeners: called with every offer that changed this state.
     """
@@ -111,7 +112,7 @@ class PolicyState:
         self.is_frozen = is_frozen
         self.declares_stages = declares_stages
         self.rollout: progress.RolloutState | None = None
-        self.has_read_rollout = True
+        self.is_rollout_stored = True
         self.reloads: collections.Counter[OfferOutcome] = collections.Counter()
         self.listeners: list[Listener] = []
 
@@ -119,11 +120,6 @@ class PolicyState:
     def running_rollout(self) -> progress.RolloutState | None:
         """The newest rollout of this process if it has not ended, or None."""
         return self.rollout if self.rollout is not None and self.rollout.is_running else None
-
-    @property
-    def is_rollout_known(self) -> bool:
-        """Whether `rollout` says if a version passes stages, also one that another leader began."""
-        return self.has_read_rollout or not self.declares_stages
 
     @property
     def annotates_pods(self) -> bool:

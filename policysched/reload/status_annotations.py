@@ -43,10 +43,6 @@ _LOOK_SECONDS = 1.0
 """Interval at which a standby with an unwritten status checks whether it leads."""
 
 
-_MAX_CATCH_UP_LOOKS = 50
-_CATCH_UP_LOOK_SECONDS = 0.1
-
-
 class WatchedConfigMap:
     """The ConfigMap that contains the policies, as a watch shows it.
 
@@ -57,27 +53,33 @@ class WatchedConfigMap:
             `kubectl replace`.
     """
 
-    def __init__(self, read: Callable[[], Awaitable[config_maps.ConfigMap | None]]) -> None:
+    def __init__(
+        self,
+        read: Callable[[], Awaitable[config_maps.ConfigMap | None]],
+        rng: random.Random,
+    ) -> None:
         """Begin without an object; `read` reads the present one, or raises KubeError."""
         self._read = read
+        self._rng = rng
         self.latest: config_maps.ConfigMap | None = None
         self.last: config_maps.ConfigMap | None = None
         self.on_bare: Callable[[], None] = lambda: None
 
     async def catch_up(self) -> None:
-        """Wait until the watch has shown the present object, for a few seconds at most.
+        """Wait until the watch has shown the present object, and the API server has confirmed it.
 
         The watch can be behind, for example when this process begins to lead.
         """
-        for _ in range(_MAX_CATCH_UP_LOOKS):
+        failures = retries.RequestRetries("the ConfigMap of the policies", self._rng, "read")
+        while True:
             try:
                 present = await self._read()
             except errors.KubeError as error:
-                _log.warning("the policies cannot be read, so they may be outdated: %s", error)
-                return
+                await asyncio.sleep(failures.record_failure(error))
+                continue
             if _get_resource_version(present) == _get_resource_version(self.latest):
                 return
-            await asyncio.sleep(_CATCH_UP_LOOK_SECONDS)
+            await asyncio.sleep(_LOOK_SECONDS)
 
     def record_state(self, config_map: config_maps.ConfigMap | None) -> None:
         """Record the present object, or None if it does not exist."""
@@ -91,10 +93,12 @@ def _get_resource_version(config_map: config_maps.ConfigMap | None) -> str:
     return "" if config_map is None else config_map.metadata.resource_version
 
 
-def make_status_annotations(state: states.PolicyState, request: str = "") -> dict[str, str | None]:
-    """Return the annotations for a state; None removes an annotation.
+def make_status_annotations(
+    state: states.PolicyState, present: Mapping[str, str]
+) -> dict[str, str | None]:
+    """Return the changes of the annotations `present` for a state; None removes an annotation.
 
-    A `request` that is not about the running rollout is removed. It would otherwise act as soon as
+    A request that is not about the running rollout is removed. It would otherwise act as soon as
     its version is tried again.
     """
     refused, rollout = state.refused, state.running_rollout
@@ -105,9 +109,22 @@ def make_status_annotations(state: states.PolicyState, request: str = "") -> dic
         ERRORS: truncate_with_ellipsis(refused.details) if refused else None,
         WARNINGS: truncate_with_ellipsis("\n".join(state.current.warnings)) or None,
     }
+    request = present.get(ROLLOUT_REQUEST, "")
+    if not state.is_rollout_stored:
+        return _keep_rollout_annotations(annotations, present)
     if rollout is None or (request and not request.endswith(f" {rollout.new_hash}")):
         annotations[ROLLOUT_REQUEST] = None
     return annotations
+
+
+def _keep_rollout_annotations(
+    wished: dict[str, str | None], present: Mapping[str, str]
+) -> dict[str, str | None]:
+    """Return changes without those of a rollout that the process does not know, or has to store."""
+    kept = {ROLLOUT}
+    if wished[STATUS] == "ok" and present.get(STATUS) in {"rollout", "rolledBack"}:
+        kept |= {STATUS, ERRORS}
+    return {key: value for key, value in wished.items() if key not in kept}
 
 
 def _choose_status(state: states.PolicyState) -> str:
@@ -184,15 +201,15 @@ class StatusAnnotationWriter:
         target = self._followed.latest
         if target is None or target.metadata.deletion_timestamp:
             return 0.0  # a new object will request a write
-        request = target.metadata.annotations.get(ROLLOUT_REQUEST, "")
-        wished = make_status_annotations(self._state, request)
+        wished = make_status_annotations(self._state, target.metadata.annotations)
+        # No event reports that the rollout is stored.
+        pause_seconds = 0.0 if self._state.is_rollout_stored else _LOOK_SECONDS
         if not self._is_leading():
             self._written = None
-            return 0.0 if _has_annotations(target.metadata.annotations, wished) else _LOOK_SECONDS
-        if not self._state.is_rollout_known:
-            return _LOOK_SECONDS  # the annotations of its present stage and requests must stay
+            is_present = _has_annotations(target.metadata.annotations, wished)
+            return pause_seconds if is_present else _LOOK_SECONDS
         if self._are_annotations_present(target, wished):
-            return 0.0
+            return pause_seconds
         try:
             await self._store.annotate_config_map(target, wished)
         except errors.FencedWriteError:
@@ -201,7 +218,7 @@ class StatusAnnotationWriter:
             return self._retries.record_failure(error)
         self._written = (target.metadata.uid, wished)
         self._retries.record_success()
-        return 0.0
+        return pause_seconds
 
     def _are_annotations_present(
         self, target: config_maps.ConfigMap, wished: config_maps.Changes

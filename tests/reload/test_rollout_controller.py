@@ -18,6 +18,7 @@ from policysched.reload.rollouts import (
     controller,
     guard_evaluation,
     measuring,
+    parts,
     query_values,
     records,
 )
@@ -50,13 +51,14 @@ class Scene(reloads.Scene):
         self.state.current = dataclasses.replace(
             self.state.current, texts=reloads.offer(reloads.EAST).texts
         )
+        self.state.declares_stages = True
         self.store = store or memory_store.MemoryStore()
         self.is_leading = True
         self.records = records.RolloutRecords(self.store, HISTORY)
-        parts = controller.RolloutParts(
+        components = parts.RolloutParts(
             self.live,
             self.state,
-            controller.RolloutSource(
+            parts.RolloutSource(
                 self._catch_up,
                 lambda: self.reloads.is_busy,
                 lambda offered: self.recipe.compute_hash(offered.texts),
@@ -71,7 +73,7 @@ class Scene(reloads.Scene):
             lambda: self.is_leading,
         )
         self.rollouts = controller.RolloutController(
-            parts, self.world.clock, random.Random(1), self._sleep
+            components, self.world.clock, random.Random(1), self._sleep
         )
         self.reloads.stages = self.rollouts
         self.rollouts.notice_offer(reloads.offer(reloads.EAST))

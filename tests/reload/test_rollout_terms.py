@@ -118,6 +118,137 @@ async def test_a_leader_continues_what_another_one_stored() -> None:
 
 
 @asynchronous
+async def test_a_promotion_that_was_not_stored_does_not_act_in_the_next_term() -> None:
+    """Another leader may have continued the stage, and an operator may have paused it."""
+    scene = controllers.Scene()
+    async with scene.running():
+        await scene.lead()
+        await scene.enter_share_stage()
+        await scene.place_pods()
+        scene.store.failures.append(_FAILURE)
+        await scene.tick()
+        version_hash = scene.rollout.new_hash
+        await scene.stand_by()
+        scene.store.failures += [_FAILURE] * 9
+        await scene.lead()
+        assert scene.rollout.stage == 1
+        assert scene.state.current.hash != version_hash
+
+
+@asynchronous
+async def test_a_request_stays_until_the_rollback_is_stored() -> None:
+    """If the process dies before, the next leader must see it."""
+    scene = controllers.Scene()
+    async with scene.running():
+        await scene.lead()
+        await scene.enter_share_stage()
+        scene.store.failures += [_FAILURE] * 2
+        asked = reloads.offer(reloads.WEST, rollout_request=f"abort {scene.rollout.new_hash}")
+        scene.rollouts.notice_offer(asked)
+        await scene.tick()
+        assert scene.state.is_rolled_back
+        assert not scene.state.is_rollout_stored
+        for _ in range(5):
+            await scene.tick()
+        assert scene.state.is_rollout_stored
+
+
+@asynchronous
+async def test_a_request_that_waits_acts_before_pods_are_scheduled() -> None:
+    """It was written while no process led."""
+    first = controllers.Scene()
+    async with first.running():
+        await first.lead()
+        await first.enter_share_stage()
+        await first.tick()
+    following = controllers.Scene(first.store)
+    following.is_leading = False
+    async with following.running():
+        version_hash = following.recipe.compute_hash(reloads.offer(reloads.WEST).texts)
+        await following.take(reloads.offer(reloads.WEST, rollout_request=f"abort {version_hash}"))
+        following.is_leading = True
+        async with following.rollouts.lead():
+            assert following.state.is_rolled_back
+            assert await following.place_pods() == {"east"}
+
+
+@asynchronous
+async def test_a_standby_that_is_behind_uses_the_promoted_version() -> None:
+    """The leader promoted it, and died at the beginning of the next rollout."""
+    first = controllers.Scene()
+    following = controllers.Scene(first.store)
+    following.is_leading = False
+    async with first.running(), following.running():
+        await following.take(reloads.offer(reloads.WEST))
+        await first.lead()
+        await first.enter_share_stage()
+        await first.place_pods()
+        await first.tick()
+        promoted = first.state.current.hash
+        newest = reloads.offer(_OTHER, in_use=promoted)
+        await first.stage(newest)
+        await first.stand_by()
+        following.behind = newest
+        await following.lead()
+        assert following.state.current.hash == promoted
+
+
+@asynchronous
+async def test_an_edit_back_while_the_beginning_is_stored_ends_it() -> None:
+    """Also after an earlier rollout of the same process."""
+    scene = controllers.Scene()
+    async with scene.running():
+        await scene.lead()
+        await scene.enter_share_stage()
+        await scene.place_pods()
+        await scene.tick()
+        scene.store.failures += [_FAILURE] * 2
+        await scene.take(reloads.offer(_OTHER))
+        await scene.finish_requests()
+        await scene.take(reloads.offer(reloads.WEST))
+        for _ in range(20):
+            await scene.tick()
+        assert (await scene.read_stored()).status is progress.RolloutStatus.REPLACED
+
+
+@asynchronous
+async def test_an_edit_back_in_a_freeze_without_a_leader_ends_the_rollout() -> None:
+    """As `policysched rollback --freeze` writes it."""
+    first = controllers.Scene()
+    async with first.running():
+        await first.lead()
+        await first.enter_share_stage()
+        await first.tick()
+    following = controllers.Scene(first.store)
+    following.is_leading = False
+    async with following.running():
+        await following.take(reloads.offer(reloads.WEST))
+        await following.take(reloads.offer(reloads.EAST, is_frozen=True))
+        await following.lead()
+        await following.tick()
+        assert following.state.is_rollout_stored
+        assert (await following.read_stored()).status is progress.RolloutStatus.REPLACED
+        assert following.rollouts.outcomes == {"replaced": 1}
+
+
+@asynchronous
+async def test_a_promoted_version_that_was_never_in_force_passes_stages_again() -> None:
+    """It could not be used, and was edited back."""
+    scene = controllers.Scene()
+    async with scene.running():
+        await scene.lead()
+        await scene.enter_share_stage()
+        scene.live._require = _refuse
+        await scene.place_pods()
+        await scene.tick()
+        await scene.tick()
+        await scene.take(reloads.offer(reloads.EAST))
+        scene.live._require = lambda _: None
+        assert await scene.stage(reloads.offer(reloads.WEST)) == ["staged"]
+        assert scene.rollout.is_running
+
+
+@asynchronous
 async def test_an_edit_back_without_a_leader_ends_the_rollout() -> None:
     """The next leader finds the version in force in the ConfigMap, and ends what is stored."""
     first = controllers.Scene()
@@ -145,7 +276,7 @@ async def test_a_version_that_is_refused_after_a_restart_ends_its_rollout() -> N
     async with following.running():
         assert await following.take(reloads.offer(reloads.BAD)) == ["refused"]
         await following.lead()
-        assert following.state.has_read_rollout
+        assert following.state.is_rollout_stored
         assert (await following.read_stored()).status is progress.RolloutStatus.REPLACED
 
 
@@ -246,6 +377,76 @@ async def test_a_freeze_holds_a_stage_whose_settings_are_removed() -> None:
 
 
 @asynchronous
+async def test_a_freeze_holds_a_stage_whose_settings_are_edited() -> None:
+    """The edit acts after the freeze."""
+    scene = controllers.Scene()
+    edited = "stages: [{percent: 50}]\n"
+    async with scene.running():
+        await scene.lead()
+        await scene.enter_share_stage()
+        await scene.take(reloads.offer(reloads.WEST, is_frozen=True))
+        await scene.take(reloads.offer(reloads.WEST, is_frozen=True, rollout_text=edited))
+        await scene.tick()
+        assert scene.rollout.stage == 1
+        assert scene.rollout.is_running
+        await scene.stage(reloads.offer(reloads.WEST, rollout_text=edited))
+        assert scene.rollout.stage_count == 1
+
+
+@asynchronous
+async def test_a_freeze_holds_a_beginning_after_an_earlier_rollout() -> None:
+    """The write of the beginning fails until the freeze."""
+    scene = controllers.Scene()
+    async with scene.running():
+        await scene.lead()
+        await scene.enter_share_stage()
+        await scene.place_pods()
+        await scene.tick()
+        scene.store.failures += [_FAILURE] * 2
+        await scene.take(reloads.offer(_OTHER))
+        await scene.finish_requests()
+        await scene.take(reloads.offer(_OTHER, is_frozen=True))
+        for _ in range(10):
+            await scene.tick()
+        assert scene.state.running_rollout is None
+        assert scene.state.is_rollout_stored
+        await scene.stage(reloads.offer(_OTHER))
+        await scene.tick()
+        assert scene.rollout.is_running
+
+
+@asynchronous
+async def test_a_freeze_holds_a_former_version_that_a_standby_has_seen() -> None:
+    """Only the target of a rollback acts during a freeze."""
+    scene = controllers.Scene()
+    scene.is_leading = False
+    former = reloads.offer(reloads.WEST)
+    version_hash = scene.recipe.compute_hash(former.texts)
+    stored = history.encode_version(version_hash, "test", former.texts)
+    key = f"20260101T000000.000Z-{version_hash}.json.gz"
+    await scene.store.create_config_map("ns", "history", {key: stored}, {})
+    async with scene.running():
+        await scene.take(former)
+        await scene.take(dataclasses.replace(former, is_frozen=True))
+        await scene.lead()
+        assert scene.state.current.hash != version_hash
+
+
+@asynchronous
+async def test_a_version_that_was_held_at_the_start_is_held_like_others_later() -> None:
+    """The exception ends with the first version that passes stages."""
+    held = controllers.Scene().recipe.compute_hash(reloads.offer(reloads.WEST).texts)
+    scene = controllers.Scene(held_hash=held)
+    async with scene.running():
+        await scene.lead()
+        await scene.stage(reloads.offer(_OTHER))
+        await scene.take(reloads.offer(_OTHER, is_frozen=True))
+        await scene.take(reloads.offer(reloads.WEST, is_frozen=True))
+        await scene.tick()
+        assert scene.rollout.is_running
+
+
+@asynchronous
 async def test_a_freeze_holds_a_stage_without_config_map() -> None:
     """The ConfigMap was deleted during the freeze."""
     scene = controllers.Scene()
@@ -307,7 +508,7 @@ async def test_pods_that_waited_before_the_stage_trip_no_guard() -> None:
         await scene.lead()
         for number in range(3):
             pod = builders.make_pod(f"big-{number}").requests(cpu="99")
-            scene.world.add_pod(pod.scheduler_name("policysched").created(-60))
+            scene.world.add_pod(pod.scheduler_name("policysched").tried(-60))
         await scene.world.settle()
         await scene.stage(reloads.offer(reloads.WEST))
         await scene.world.settle()
@@ -321,6 +522,22 @@ async def test_pods_that_waited_before_the_stage_trip_no_guard() -> None:
         await scene.tick()
         assert scene.rollout.is_running
         assert scene.rollouts.evaluator.measured.new.judged == 0
+
+
+@asynchronous
+async def test_pods_that_no_version_has_tried_are_judged() -> None:
+    """They were created shortly before the stage."""
+    scene = controllers.Scene()
+    async with scene.running():
+        await scene.lead()
+        await scene.enter_share_stage()
+        scene.world.nodes.delete(builders.make_node("west").build())
+        for number in range(4):
+            pod = builders.make_pod(f"early-{number}").created(-60)
+            scene.world.add_pod(pod.scheduler_name("policysched"))
+        await scene.world.settle()
+        await scene.tick()
+        assert scene.state.is_rolled_back
 
 
 @asynchronous

@@ -27,7 +27,7 @@ class Scene:
 
     def __init__(self) -> None:
         self.store = memory_store.MemoryStore()
-        self.watched = status_annotations.WatchedConfigMap(self._read)
+        self.watched = status_annotations.WatchedConfigMap(self._read, random.Random(1))
         self.watched.record_state(self.store.put(NAME, {}))
         self.state = states.PolicyState("here", states.VersionInUse("good", (), builders.EPOCH))
         self.is_leading = True
@@ -113,19 +113,30 @@ async def test_warnings_of_the_version_in_use() -> None:
 
 
 @asynchronous
-async def test_nothing_is_written_before_the_stored_rollout_is_known() -> None:
+async def test_annotations_of_a_rollout_stay_until_it_is_known() -> None:
     """A new leader would remove the request of an operator that it has not read."""
     scene = Scene()
     asked = {"policysched.io/rollout-request": "abort new", "policysched.io/status": "rollout"}
+    asked["policysched.io/rollout"] = "new: stage 1"
     scene.watched.record_state(scene.store.put(NAME, {}, asked))
-    scene.state.declares_stages, scene.state.has_read_rollout = True, False
+    scene.state.is_rollout_stored = False
     async with scene.running():
-        assert scene.told == {"rollout-request": "abort new", "status": "rollout"}
+        assert scene.told == {
+            "hash": "good",
+            "rollout-request": "abort new",
+            "rollout": "new: stage 1",
+            "status": "rollout",
+        }
+        scene.state.record_refusal(REFUSAL, builders.EPOCH)
+        await settle()
+        assert scene.told["status"] == "refused"
         plan = settings.RolloutSettings((settings.Stage(percent=50),))
         scene.state.rollout = progress.start_rollout(plan, "new", "good", builders.EPOCH)
-        scene.state.has_read_rollout = True
+        scene.state.record_staged_version("new")
+        scene.state.is_rollout_stored = True
         await settle()
-        assert scene.told["hash"] == "good"
+        assert scene.told["status"] == "rollout"
+        assert scene.told["rollout"].startswith("new: stage 1 of 1")
         assert scene.told["rollout-request"] == "abort new"
 
 

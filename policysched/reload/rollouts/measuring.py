@@ -53,7 +53,7 @@ class StageMeasurements:
         self.new, self.old = tally.VersionTally(), tally.VersionTally()
         self._tallies = {new_hash: self.new, state.old_hash: self.old}
         self._began_seconds = self._clock.monotonic_seconds()
-        self._began_at = self._clock.now().replace(microsecond=0)  # as times of creation
+        self._began_at = self._clock.now().replace(microsecond=0)  # as in conditions
         self._victims.clear()
         self._listen(log.listeners, self._name_stage)
         self._listen(log.end_listeners, self._count_decision)
@@ -111,11 +111,13 @@ class StageMeasurements:
         pods.record_attempt(decision.uid, judged, seconds, len(victims))
 
     def _was_waiting_before(self, uid: str) -> bool:
-        """Return whether a pod is older than the stage, so that another stage let it wait."""
+        """Return whether an attempt before the stage has left a pod Pending already."""
         info = self._scheduler.events.pods.current(uid)
-        created = "" if info is None else info.pod.metadata.creation_timestamp
-        created_at = clocks.parse_time(created or "")
-        return created_at is not None and created_at < self._began_at
+        for each in () if info is None else info.pod.status.conditions:
+            if each.type == "PodScheduled" and each.status == "False":
+                since = clocks.parse_time(each.last_transition_time or "")
+                return since is not None and since < self._began_at
+        return False
 
     def _count_verdict(
         self, decision: decisions.SchedulingDecision, verdict: shadow.Verdict

@@ -24,6 +24,7 @@ _INTERVAL_SECONDS = 10.0
 _FENCED_PAUSE_SECONDS = 1.0
 """Pause after a write that was not sent, because the Lease may be lost."""
 _FAULT_PAUSE_SECONDS = 10.0
+_PROMOTED = progress.RolloutStatus.PROMOTED
 
 
 class RolloutStateStorage:
@@ -51,7 +52,8 @@ class RolloutStateStorage:
         self._records = stored
         self._clock = clock
         self._sleep = sleep
-        self._retries = retries.RequestRetries("the state of the rollout", rng, "read or written")
+        self._read_retries = retries.RequestRetries("the state of the rollout", rng, "read")
+        self._write_retries = retries.RequestRetries("the state of the rollout", rng)
         self._wanted: progress.RolloutState | None = None
         self._is_wanted = asyncio.Event()
         self._written_seconds = 0.0
@@ -60,6 +62,16 @@ class RolloutStateStorage:
     def is_due(self) -> bool:
         """Whether the counts of a running stage should be written again."""
         return self._clock.monotonic_seconds() >= self._written_seconds + _INTERVAL_SECONDS
+
+    @property
+    def newest(self) -> progress.RolloutState | None:
+        """The state in the cluster, or the one that will be there after the next write."""
+        return self.stored if self._wanted is None else self._wanted
+
+    @property
+    def has_unwritten_end(self) -> bool:
+        """Whether the end of a rollout is not stored yet."""
+        return self._wanted is not None and not self._wanted.is_running
 
     def write(self, state: progress.RolloutState) -> None:
         """Write a state in the background; it replaces those that were not written yet."""
@@ -70,27 +82,35 @@ class RolloutStateStorage:
     async def run_term(self) -> NoReturn:
         """Read the state, then write states until cancelled."""
         self.end_term()
-        await self._repeat_request(self._read)
+        await self._repeat_request(self._read, self._read_retries)
         while True:
             await self._is_wanted.wait()
             self._is_wanted.clear()
-            await self._repeat_request(self._write)
+            await self._repeat_request(self._write, self._write_retries)
 
     def end_term(self) -> None:
-        """Forget the stored state: another process may change it."""
-        self.is_read, self.stored = False, None
+        """Forget the stored state, which another process may change, but no unwritten end.
 
-    async def _repeat_request(self, request: Callable[[], Awaitable[None]]) -> None:
+        A promotion is forgotten, too: it must be stored before it acts.
+        """
+        self.is_read, self.stored = False, None
+        wanted = self._wanted
+        if wanted is not None and (wanted.is_running or wanted.status is _PROMOTED):
+            self._wanted = None
+
+    async def _repeat_request(
+        self, request: Callable[[], Awaitable[None]], failures: retries.RequestRetries
+    ) -> None:
         """Repeat a request until it succeeds."""
         while True:
             try:
                 await request()
-                self._retries.record_success()
+                failures.record_success()
                 self.on_change()
             except errors.FencedWriteError:
                 pause_seconds = _FENCED_PAUSE_SECONDS
             except errors.KubeError as error:
-                pause_seconds = self._retries.record_failure(error)
+                pause_seconds = failures.record_failure(error)
             except Exception:  # noqa: BLE001 - logged, see below
                 # A fault in a rollout must not end the requests of the term.
                 _log.exception("a step of the rollout failed")
@@ -106,7 +126,6 @@ class RolloutStateStorage:
         self._is_wanted.clear()
         if unwritten is not None and found.state is not None and unwritten.is_end_of(found.state):
             # An earlier term ended before it could store the end of the rollout.
-            self.stored = unwritten
             self.write(unwritten)
 
     async def _write(self) -> None:
@@ -115,3 +134,5 @@ class RolloutStateStorage:
         if state is not None:
             await self._records.write(state)
             self.stored = state
+            if self._wanted is state:
+                self._wanted = None
