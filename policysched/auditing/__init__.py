@@ -7,7 +7,7 @@ live_audit       periodic audits in a running scheduler, as metrics
 move_planning    targets of violators, or obstacles to their moves, from a simulation
 move_exclusions  pods that are never moved, and the limits of a run
 missing_samples  metrics without samples, without which no pod is moved
-loop_guard       the memory of moves
+loop_guard       the moves of earlier runs, which are obstacles
 move_pace        when the next pod may be evicted, and whether the run has ended
 moving           the evictions; api_moves connects them with a cluster
 """

@@ -1,4 +1,4 @@
-"""Carry out moves in a cluster: the memory of the loop guard in a ConfigMap, and evictions."""
+"""Carry out moves in a cluster: store those of the loop guard in a ConfigMap, and evict pods."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _GUARD_KEY = "moves"
 
 
 class ConfigMapGuardStore:
-    """Keeps the memory of the loop guard in a ConfigMap, which is part of the installation.
+    """Stores the moves of the loop guard in a ConfigMap, which is part of the installation.
 
     It implements `moving.GuardStore`.
     """
@@ -22,7 +22,7 @@ class ConfigMapGuardStore:
     def __init__(self, api: config_maps.ConfigMapClient, name: str, *, is_required: bool) -> None:
         """Use the ConfigMap `name`, given as `NAMESPACE/NAME`.
 
-        Unless it `is_required`, a missing ConfigMap is a memory without moves.
+        Unless it `is_required`, a missing ConfigMap is one without moves.
         """
         self._config_maps = api
         self._name = name
@@ -44,11 +44,11 @@ class ConfigMapGuardStore:
         if found is None:
             raise errors.InputError(
                 where,
-                "does not exist, so the loop guard has no memory",
+                "does not exist, so the loop guard cannot record moves",
                 help="create it, or install deploy/components/audit-evict",
             )
         moves = loop_guard.decode_moves(found.data.get(_GUARD_KEY, ""), where)
-        self._known = found  # not before: a write must not replace a content that nobody could read
+        self._known = found  # only now: a write must not replace invalid moves
         return moves
 
     async def write(self, guard: loop_guard.LoopGuard) -> None:

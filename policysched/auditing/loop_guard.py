@@ -1,8 +1,8 @@
-"""Remember which workloads were moved for which rules, so that pods do not travel in circles.
+"""Record which workloads were moved for which rules, so that pods are not moved in circles.
 
 A workload is not moved again for the same rule within a time, nor back to a node that one of its
-pods had to leave within this time. The memory is bounded: the oldest moves are dropped. Moves are
-not dropped when their time is over, because another run can use a longer time.
+pods had to leave within this time. Their number is bounded: the oldest moves are dropped. A move
+is not dropped when its time is over, because another run can use a longer time.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from policysched import errors
 
 MAX_MOVES = 2000
 MAX_BYTES = 512 * 1024
-"""Limits of the memory; a ConfigMap can hold one MiB."""
+"""Limits of the recorded moves; a ConfigMap can hold one MiB."""
 
 
 class WorkloadMove(msgspec.Struct, frozen=True):
@@ -29,7 +29,7 @@ class WorkloadMove(msgspec.Struct, frozen=True):
             which each is a move of its own.
         node: the node that the pod had to leave.
         at: the time of the move, in RFC 3339.
-        pod_uid: the pod, so that moves of one second are told apart.
+        pod_uid: the pod, which distinguishes the moves of one second.
     """
 
     workload: str
@@ -43,7 +43,7 @@ class LoopGuard:
     """The moves of earlier runs, which are obstacles, and those of this run."""
 
     def __init__(self, moves: Iterable[WorkloadMove], within: datetime.timedelta) -> None:
-        """Remember the `moves` of earlier runs; each counts for the time `within`."""
+        """Begin with the `moves` of earlier runs; each counts for the time `within`."""
         self._earlier = list(moves)
         self._own: list[WorkloadMove] = []
         self._removed: set[WorkloadMove] = set()
@@ -80,7 +80,7 @@ class LoopGuard:
             self._own = self._own[1 + len(self._own) // 10 :]
 
     def remove(self, moves: Iterable[WorkloadMove]) -> None:
-        """Forget moves of this run that did not take place, also if they were written."""
+        """Remove moves of this run that did not take place, also if they were written."""
         self._removed.update(moves)
         self._own = [each for each in self._own if each not in self._removed]
 
@@ -106,15 +106,17 @@ def decode_moves(text: str, where: str) -> list[WorkloadMove]:
     """Return the moves in JSON lines.
 
     Raises:
-        InputError: a line is not a move; without its memory, the guard cannot prevent a circle.
+        InputError: a line is not a move; without these moves, the guard cannot prevent a circle.
     """
     decoder = msgspec.json.Decoder(WorkloadMove)
-    advice = "delete its data to forget all moves"
+    advice = "delete its data to delete all moves"
     try:
         moves = [decoder.decode(line) for line in text.splitlines() if line]
     except msgspec.DecodeError as error:
         raise errors.InputError(where, f"is not a list of moves: {error}", help=advice) from error
     for each in moves:
         if clocks.parse_time(each.at) is None:
-            raise errors.InputError(where, f"has a move at `{each.at}`, no time", help=advice)
+            raise errors.InputError(
+                where, f"has a move at `{each.at}`, which is no time", help=advice
+            )
     return moves

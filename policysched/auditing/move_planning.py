@@ -49,8 +49,8 @@ class PlannedMove:
     violator: Violator
     target: str
 
-    def list_guarded_moves(self, now: datetime.datetime) -> list[loop_guard.WorkloadMove]:
-        """Return the move for the loop guard, once for each rule."""
+    def list_workload_moves(self, now: datetime.datetime) -> list[loop_guard.WorkloadMove]:
+        """Return the moves that the loop guard records, one for each rule."""
         pod, node = self.violator.pod, self.violator.node
         workload = workloads.format_workload(pod.pod.metadata)
         at = now.isoformat(timespec="seconds")

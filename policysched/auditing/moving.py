@@ -1,4 +1,4 @@
-"""Carry out planned moves: remember each in the loop guard, then evict the pod."""
+"""Carry out planned moves: record each in the loop guard, then evict the pod."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class MoveOutcome(enum.StrEnum):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class MoveRecord:
+class MoveResult:
     """A violator and its outcome.
 
     Attributes:
@@ -58,11 +58,11 @@ class EvictionRefusedError(EvictionNotMadeError):
 
 
 class GuardConflictError(errors.RemoteError):
-    """The memory of the loop guard has changed since it was read."""
+    """The moves of the loop guard have changed since they were read."""
 
 
 class GuardStore(Protocol):
-    """Keeps the memory of the loop guard in the cluster."""
+    """Stores the moves of the loop guard in the cluster."""
 
     async def read(self) -> list[loop_guard.WorkloadMove]:
         """Return the moves.
@@ -98,7 +98,7 @@ class PodEvictor(Protocol):
 
 
 class PodMover:
-    """Evicts violators, each only after the loop guard has remembered it."""
+    """Evicts violators; the move of each is recorded in the loop guard before."""
 
     def __init__(
         self,
@@ -108,7 +108,7 @@ class PodMover:
         pace: move_pace.MovePace,
         clock: clocks.Clock,
     ) -> None:
-        """Carry out the moves of `planner`; `store` has the memory of its loop guard."""
+        """Carry out the moves of `planner`; `store` stores those of its loop guard."""
         self._planner = planner
         self._guard = planner.guard
         self._store = store
@@ -118,66 +118,66 @@ class PodMover:
 
     async def move(
         self, violators: Iterable[move_planning.Violator], *, is_dry_run: bool
-    ) -> list[MoveRecord]:
+    ) -> list[MoveResult]:
         """Return the outcome for each violator.
 
         If the run ends early, the further violators are reported, but not looked at.
         """
-        records: list[MoveRecord] = []
+        results: list[MoveResult] = []
         end: move_pace.RunEnd | None = None
         for violator in violators:
             end = end or await self._pace.find_end()
             if end is not None:
-                records.append(_make_end_record(violator, end))
+                results.append(_make_end_result(violator, end))
                 continue
             move = self._planner.plan_move(violator)
             if isinstance(move, str):
-                records.append(MoveRecord(violator, MoveOutcome.SKIPPED, move))
+                results.append(MoveResult(violator, MoveOutcome.SKIPPED, move))
             elif is_dry_run:
-                records.append(_make_record(move, MoveOutcome.PLANNED))
+                results.append(_make_result(move, MoveOutcome.PLANNED))
             else:
                 try:
-                    records.append(await self._evict(move))
+                    results.append(await self._evict(move))
                 except (errors.RemoteError, errors.InputError) as error:
                     # The report must name the pods that were evicted before.
-                    records.append(_make_record(move, MoveOutcome.FAILED, str(error)))
+                    results.append(_make_result(move, MoveOutcome.FAILED, str(error)))
                     end = move_pace.RunEnd.GUARD_NOT_WRITTEN
-        return records
+        return results
 
-    async def _evict(self, move: move_planning.PlannedMove) -> MoveRecord:
+    async def _evict(self, move: move_planning.PlannedMove) -> MoveResult:
         """Evict a pod as soon as the rate permits it.
 
         Raises:
-            InputError: the memory of the loop guard is invalid; the pod is not evicted.
-            RemoteError: the memory cannot be written; the pod is not evicted.
+            InputError: the stored moves are invalid; the pod is not evicted.
+            RemoteError: the move cannot be stored; the pod is not evicted.
         """
         end = await self._pace.wait_for_turn()
         if end is not None:
-            return _make_end_record(move.violator, end)
-        guarded = move.list_guarded_moves(self._clock.now())
-        obstacle = await self._remember(move, guarded)
+            return _make_end_result(move.violator, end)
+        recorded = move.list_workload_moves(self._clock.now())
+        obstacle = await self._record_move(move, recorded)
         if obstacle:
             self._planner.take_back(move)
-            return MoveRecord(move.violator, MoveOutcome.SKIPPED, obstacle)
+            return MoveResult(move.violator, MoveOutcome.SKIPPED, obstacle)
         self._pace.note_eviction()
         try:
             await self._evictor.evict(move.violator.pod)
         except EvictionNotMadeError as error:
             self._planner.take_back(move)
-            await self._forget(guarded)
+            await self._remove_moves(recorded)
             is_refused = isinstance(error, EvictionRefusedError)
             outcome = MoveOutcome.REFUSED if is_refused else MoveOutcome.FAILED
-            return _make_record(move, outcome, str(error))
+            return _make_result(move, outcome, str(error))
         except errors.RemoteError as error:
             # The pod may have been evicted, so the guard keeps the move.
-            return _make_record(move, MoveOutcome.FAILED, str(error))
-        return _make_record(move, MoveOutcome.EVICTED)
+            return _make_result(move, MoveOutcome.FAILED, str(error))
+        return _make_result(move, MoveOutcome.EVICTED)
 
-    async def _remember(
-        self, move: move_planning.PlannedMove, guarded: list[loop_guard.WorkloadMove]
+    async def _record_move(
+        self, move: move_planning.PlannedMove, recorded: list[loop_guard.WorkloadMove]
     ) -> str:
-        """Write a move into the loop guard; return an obstacle that another process wrote."""
-        self._guard.add(guarded)
+        """Record a move in the loop guard; return an obstacle that another process has recorded."""
+        self._guard.add(recorded)
         workload = workloads.format_workload(move.violator.pod.pod.metadata)
 
         def find_obstacle() -> str:
@@ -186,15 +186,15 @@ class PodMover:
 
         obstacle = await self._write_guard(find_obstacle)
         if obstacle:
-            self._guard.remove(guarded)
+            self._guard.remove(recorded)
         return obstacle
 
-    async def _forget(self, guarded: list[loop_guard.WorkloadMove]) -> None:
-        """Remove a move that did not take place.
+    async def _remove_moves(self, recorded: list[loop_guard.WorkloadMove]) -> None:
+        """Remove the record of a move that did not take place.
 
         If it cannot be removed, it counts until the next write of this run, or until it expires.
         """
-        self._guard.remove(guarded)
+        self._guard.remove(recorded)
         with contextlib.suppress(errors.RemoteError, errors.InputError):
             await self._write_guard(lambda: "")
 
@@ -217,13 +217,13 @@ class PodMover:
         return ""
 
 
-def _make_record(
+def _make_result(
     move: move_planning.PlannedMove, outcome: MoveOutcome, reason: str = ""
-) -> MoveRecord:
-    return MoveRecord(move.violator, outcome, reason, move.target)
+) -> MoveResult:
+    return MoveResult(move.violator, outcome, reason, move.target)
 
 
-def _make_end_record(violator: move_planning.Violator, end: move_pace.RunEnd) -> MoveRecord:
+def _make_end_result(violator: move_planning.Violator, end: move_pace.RunEnd) -> MoveResult:
     is_interrupted = end is move_pace.RunEnd.INTERRUPTED
     outcome = MoveOutcome.INTERRUPTED if is_interrupted else MoveOutcome.SKIPPED
-    return MoveRecord(violator, outcome, end.value)
+    return MoveResult(violator, outcome, end.value)

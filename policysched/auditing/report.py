@@ -75,21 +75,21 @@ def _render_pod(
     }
 
 
-def render_moves(records: Sequence[moving.MoveRecord], *, is_dry_run: bool) -> dict[str, Any]:
+def render_moves(results: Sequence[moving.MoveResult], *, is_dry_run: bool) -> dict[str, Any]:
     """Return the outcome for each violator, for the field `moves`."""
-    return {"dryRun": is_dry_run, "pods": [_render_move(each) for each in records]}
+    return {"dryRun": is_dry_run, "pods": [_render_move(each) for each in results]}
 
 
-def _render_move(record: moving.MoveRecord) -> dict[str, Any]:
-    metadata = record.violator.pod.pod.metadata
+def _render_move(result: moving.MoveResult) -> dict[str, Any]:
+    metadata = result.violator.pod.pod.metadata
     return {
         "namespace": metadata.namespace,
         "name": metadata.name,
-        "node": record.violator.node,
-        "target": record.target or None,
-        "rules": list(record.violator.rules),
-        "outcome": record.outcome.value,
-        "reason": record.reason,
+        "node": result.violator.node,
+        "target": result.target or None,
+        "rules": list(result.violator.rules),
+        "outcome": result.outcome.value,
+        "reason": result.reason,
     }
 
 

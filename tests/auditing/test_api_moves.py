@@ -1,4 +1,4 @@
-"""The memory of the loop guard in a ConfigMap, and evictions, on a server that answers as told."""
+"""The moves of the loop guard in a ConfigMap, and evictions, on a server that answers as told."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ async def test_a_write_continues_from_its_own_answer() -> None:
 
 
 @asynchronous
-async def test_a_damaged_memory_is_not_replaced() -> None:
+async def test_damaged_moves_are_not_replaced() -> None:
     """Its version is not that of the next write, so the server refuses this."""
     async with FakeServer() as server, server.client() as api:
         damaged = json_body(_make_config_map("8", "damaged"))

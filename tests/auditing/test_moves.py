@@ -221,7 +221,7 @@ def test_the_guard_stops_circles(move: tuple[str, str, str, float], words: str) 
     assert words in found if words else found == "f1"
 
 
-def test_the_memory_of_the_guard_is_bounded() -> None:
+def test_the_number_of_moves_is_bounded() -> None:
     """The oldest ones of earlier runs go first, then those of this run."""
     many = [
         violators.make_guarded_move("w", f"rule-{number}", "n", 20)
@@ -247,7 +247,7 @@ def test_the_memory_of_the_guard_is_bounded() -> None:
     assert guard.moves[-1].rule == "rule-4999"
 
 
-def test_a_short_time_forgets_no_moves_of_others() -> None:
+def test_a_short_time_drops_no_moves_of_others() -> None:
     """A run with --not-again-within 1h must not let a run with 24h move a pod in a circle."""
     guard = loop_guard.LoopGuard(
         [violators.make_guarded_move("w", "r", "n", 2)], datetime.timedelta(hours=1)
@@ -257,7 +257,7 @@ def test_a_short_time_forgets_no_moves_of_others() -> None:
     assert kept.find_obstacle("w", ["r"], "m", violators.NOW)
 
 
-def test_the_memory_survives_in_text() -> None:
+def test_moves_survive_in_text() -> None:
     """What cannot be read is an error: without it, nothing would stop a circle."""
     moves = [
         violators.make_guarded_move("w", "rule", "n", 1),

@@ -101,7 +101,7 @@ def test_a_dry_run_writes_nothing() -> None:
 
 
 def test_a_second_run_moves_nothing_again() -> None:
-    """The memory is in the cluster, not in the process."""
+    """The moves are in the cluster, not in the process."""
     world = _World()
     world.move(_make_cluster("one"))
     world.clock.advance(3600.0)
@@ -111,7 +111,7 @@ def test_a_second_run_moves_nothing_again() -> None:
     assert len(world.stored) == 1
 
 
-def test_a_refused_eviction_is_forgotten_and_the_next_goes_on() -> None:
+def test_the_move_of_a_refused_eviction_is_removed_and_the_run_continues() -> None:
     """The pod stays, and may be tried again by the next run."""
     world = _World()
     world.failures = [moving.EvictionRefusedError("Cannot evict pod")]
@@ -120,7 +120,7 @@ def test_a_refused_eviction_is_forgotten_and_the_next_goes_on() -> None:
     assert [each.workload for each in world.stored] == ["default/ReplicaSet/two"]
 
 
-def test_a_failed_eviction_is_remembered() -> None:
+def test_the_move_of_a_failed_eviction_stays() -> None:
     """Its outcome is unknown."""
     world = _World()
     world.failures = [errors.RemoteError("no answer")]
@@ -129,7 +129,7 @@ def test_a_failed_eviction_is_remembered() -> None:
 
 
 def test_another_process_can_write_the_guard() -> None:
-    """Its moves count, and stay in the memory."""
+    """Its moves count, and stay."""
     world = _World()
     world.conflicts = [[violators.make_guarded_move("default/ReplicaSet/x", "fast/pool", "n", 0)]]
     assert world.move(_make_cluster("one")) == {"one": ("evicted", "")}
@@ -142,7 +142,7 @@ def test_another_process_can_write_the_guard() -> None:
 
 
 def test_no_pod_is_evicted_if_the_guard_cannot_be_written() -> None:
-    """Without memory, nothing would stop a circle."""
+    """Without them, nothing would stop a circle."""
     world = _World()
     cluster = _make_cluster("one", "two", "three")
     world.conflicts = [[]] * 9
@@ -151,7 +151,7 @@ def test_no_pod_is_evicted_if_the_guard_cannot_be_written() -> None:
     assert world.log == []
 
 
-def test_a_memory_that_is_damaged_during_a_run_does_not_lose_the_report() -> None:
+def test_moves_that_are_damaged_during_a_run_do_not_lose_the_report() -> None:
     """The pods that were evicted before must be known, as after any other failure."""
 
     class DamagedWorld(_World):
@@ -165,7 +165,7 @@ def test_a_memory_that_is_damaged_during_a_run_does_not_lose_the_report() -> Non
     assert found["two"][0] == "skipped"
 
 
-def test_a_refused_eviction_is_forgotten_although_another_process_writes() -> None:
+def test_the_move_of_a_refused_eviction_is_removed_although_another_process_writes() -> None:
     """Otherwise it would be an obstacle for this workload, in this run and in later ones."""
     other = violators.make_guarded_move("default/ReplicaSet/x", "fast/pool", "n", 0)
 
@@ -215,7 +215,7 @@ def test_no_move_is_planned_with_an_old_listing(
     assert found == dict.fromkeys(("one", "two"), ("skipped", reason))
 
 
-def test_moves_of_one_second_are_told_apart() -> None:
+def test_moves_of_one_second_are_distinguished() -> None:
     """Of two pods of a workload, the eviction of one is refused; the other's move is kept."""
     world = _World()
     cluster = violators.Cluster(max_per_workload=2)
@@ -243,7 +243,7 @@ def test_one_pod_reaches_a_cool_node_in_a_run() -> None:
             assert "changes the metrics of f2" in found["two"][1]
 
 
-def test_an_eviction_that_was_certainly_not_made_is_forgotten() -> None:
+def test_the_move_of_an_eviction_that_was_certainly_not_made_is_removed() -> None:
     """For example because a right is missing: the next run tries it again."""
     world = _World()
     world.failures = [moving.EvictionNotMadeError("forbidden")]

@@ -172,7 +172,7 @@ def _write(
     decider: sessions.PodDecider,
     result: violations.AuditResult,
     args: argparse.Namespace,
-    moves: list[moving.MoveRecord] | None,
+    moves: list[moving.MoveResult] | None,
 ) -> None:
     """Print the report in the form that the options name."""
     from policysched.auditing import report as reports  # noqa: PLC0415 - not needed for `--help`

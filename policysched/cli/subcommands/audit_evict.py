@@ -82,7 +82,7 @@ def add_evict_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--guard",
         metavar="NAMESPACE/NAME",
-        help=f"ConfigMap in which the loop guard remembers moves; default: {_DEFAULT_GUARD}",
+        help=f"ConfigMap in which the loop guard records moves; default: {_DEFAULT_GUARD}",
     )
     group.add_argument(
         "--not-again-within",
@@ -136,15 +136,15 @@ def move_violators(
     found: Sequence[violations.Violation],
     args: argparse.Namespace,
     listed_at_seconds: float,
-) -> list[moving.MoveRecord]:
+) -> list[moving.MoveResult]:
     """Return the outcome for each violator.
 
     The cluster was listed at `listed_at_seconds` on the monotonic clock or later.
 
     Raises:
         KubeconfigError: the address or the credentials cannot be read.
-        InputError: the memory of the loop guard is invalid.
-        RemoteError: the loop guard cannot be read.
+        InputError: the moves of the loop guard are invalid.
+        RemoteError: they cannot be read.
     """
     import asyncio  # noqa: PLC0415 - most runs move nothing
 
@@ -152,14 +152,14 @@ def move_violators(
         return asyncio.run(_plan_and_move(decider, found, args, listed_at_seconds))
 
 
-def find_error_code(records: Sequence[moving.MoveRecord]) -> int:
+def find_error_code(results: Sequence[moving.MoveResult]) -> int:
     """Return the exit code if an eviction failed or the run was interrupted; otherwise 0.
 
     A refusal of the API server is no failure.
     """
     from policysched.auditing import moving  # noqa: PLC0415 - most runs move nothing
 
-    outcomes = {each.outcome for each in records}
+    outcomes = {each.outcome for each in results}
     if moving.MoveOutcome.FAILED in outcomes:
         return errors.EXIT_WRONG_INPUT
     return errors.EXIT_INTERRUPTED if moving.MoveOutcome.INTERRUPTED in outcomes else 0
@@ -170,7 +170,7 @@ async def _plan_and_move(
     found: Sequence[violations.Violation],
     args: argparse.Namespace,
     listed_at_seconds: float,
-) -> list[moving.MoveRecord]:
+) -> list[moving.MoveResult]:
     """Plan the moves, and carry them out."""
     from policysched.auditing import (  # noqa: PLC0415 - as above
         api_moves,
