@@ -183,6 +183,11 @@ def depends_on_pods(rule: violations.AuditedRule) -> bool:
     return rule.reads.has_placed_pods
 
 
+def reads_metrics(rule: violations.AuditedRule) -> bool:
+    """Return whether a rule reads metrics."""
+    return interface.Reads.METRICS in rule.reads
+
+
 def _is_filter_rule(plugin: interface.Plugin) -> TypeGuard[violations.AuditedRule]:
     return isinstance(plugin, base.PolicyRule) and not isinstance(plugin, base.ScoreRule)
 

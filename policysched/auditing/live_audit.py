@@ -30,7 +30,7 @@ class LiveRule(NamedTuple):
 
 
 class _PodViolation(NamedTuple):
-    key: LiveRule
+    rule: LiveRule
     uid: str
 
 
@@ -169,12 +169,12 @@ class LiveAudit:
         )
         found = self.findings if self._cluster.is_leading() else None
         if found is not None:
-            counts = Counter(each.key for each in found.first_seen_seconds)
+            counts = Counter(each.rule for each in found.first_seen_seconds)
             now_seconds = self._clock.monotonic_seconds()
             ages: dict[LiveRule, float] = {}
             for each, first_seconds in found.first_seen_seconds.items():
                 age_seconds = now_seconds - first_seconds
-                ages[each.key] = max(ages.get(each.key, 0.0), age_seconds)
+                ages[each.rule] = max(ages.get(each.rule, 0.0), age_seconds)
             for rule in sorted(found.rules & _list_rules(self._cluster.get_frameworks())):
                 pods.add_metric(rule, counts[rule])
                 oldest.add_metric(rule, ages.get(rule, 0.0))

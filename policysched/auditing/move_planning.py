@@ -18,7 +18,6 @@ from policysched.auditing import (
     judging,
     loop_guard,
     move_exclusions,
-    violation_ages,
     violations,
 )
 from policysched.cluster import cache as caches
@@ -109,7 +108,7 @@ class MovePlanner:
         rules = [judged[name] for name in violator.rules if name in judged]
         if not rules:
             return "an earlier move has resolved its violations"
-        reads_metrics = any(map(violation_ages.reads_metrics, rules))
+        reads_metrics = any(map(judging.reads_metrics, rules))
         obstacle = self._exclusions.find_obstacle(info)
         if not obstacle and reads_metrics:
             obstacle = self._find_metric_obstacle(violator.node)

@@ -17,7 +17,6 @@ from policysched.auditing import cluster_audit, judging, violations
 from policysched.cluster import snapshot
 from policysched.cluster.pods import pod_shape
 from policysched.compiler.rules import reject
-from policysched.framework import interface
 from policysched.lang.checked import checked_expr
 
 
@@ -30,10 +29,10 @@ class _WatchKey(NamedTuple):
 
 
 class _Beginning(NamedTuple):
-    """When a rejection begins; `is_maximum` if it may have begun earlier."""
+    """When a rejection began; this is the latest possible time if it `may_be_earlier`."""
 
     seconds: float
-    is_maximum: bool
+    may_be_earlier: bool
 
 
 @dataclasses.dataclass(slots=True)
@@ -59,7 +58,7 @@ class _WatchedPods:
         before, unknown = self.beginnings, self.unknown
         self.beginnings = {
             row: before.get(row)
-            or _Beginning(snap.now_seconds, is_maximum=unknown is None or row in unknown)
+            or _Beginning(snap.now_seconds, may_be_earlier=unknown is None or row in unknown)
             for row in (verdict.row for verdict in verdicts)
         }
         self.unknown = self._find_unknown_rows(snap)
@@ -85,7 +84,7 @@ class MetricViolationAges:
     def watch(self, pods: Mapping[str, pod_shape.PodInfo], snap: snapshot.Snapshot) -> None:
         """Find the violating pods among those of the cluster, keyed by `namespace/name`."""
         for each in self._found.violations:
-            if not reads_metrics(each.rule):
+            if not judging.reads_metrics(each.rule):
                 continue
             info = pods[each.pods[0].key]
             judge = self._audit.find_judge(info)
@@ -127,12 +126,12 @@ class MetricViolationAges:
         begun = None if watched is None or row is None else watched.beginnings.get(row)
         if begun is None:
             return violation
-        age = violations.ViolationAge(self._now_seconds - begun.seconds, begun.is_maximum)
+        age = violations.ViolationAge(self._now_seconds - begun.seconds, begun.may_be_earlier)
         return dataclasses.replace(violation, age=age)
 
 
 def _make_key(violation: violations.Violation, info: pod_shape.PodInfo) -> _WatchKey:
-    """Return the key of violating pods: each rule is then judged as seldom as possible."""
+    """Return the key of violating pods; few keys mean few judgements."""
     rule = violation.rule
     is_about_nodes = isinstance(rule, reject.Reject) and not (
         judging.depends_on_pods(rule)
@@ -141,8 +140,3 @@ def _make_key(violation: violations.Violation, info: pod_shape.PodInfo) -> _Watc
     )
     shape = None if is_about_nodes else info.shape.index
     return _WatchKey(violation.profile, rule.head.name, shape)
-
-
-def reads_metrics(rule: violations.AuditedRule) -> bool:
-    """Return whether a rule reads metrics."""
-    return interface.Reads.METRICS in rule.reads

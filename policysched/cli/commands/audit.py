@@ -101,8 +101,7 @@ def _audit(args: argparse.Namespace) -> int:
     clock = clocks.SystemClock()
     began_seconds = clock.monotonic_seconds()
     # Prometheus gets and gives times in milliseconds, so fractions of them cannot be compared.
-    at = (args.now or clock.now()).replace(microsecond=0)
-    args.now = at
+    args.now = (args.now or clock.now()).replace(microsecond=0)
     inputs = _read_inputs(args)
     with progress.show_reading_progress("reading the input", [args.cluster]):
         session = sessions.OfflineDeciderSource(inputs)
@@ -115,8 +114,7 @@ def _audit(args: argparse.Namespace) -> int:
     session.factory = dataclasses.replace(
         session.factory, leaves_out=lambda name: name not in names
     )
-    source = audit_inputs.AuditSource(session, at, args)
-    decider, result = source.audit()
+    decider, result = audit_inputs.AuditSource(session, args).audit()
     fast_exit.keep_until_exit(decider)
     if args.evict:
         audit_evict.require_samples(decider, args)
@@ -181,7 +179,7 @@ def _write(
     policy_set = decider.policy_set
     report = reports.make_report(result, args.now, decider.choice.policies, policy_set.content_hash)
     if moves is not None:
-        report["moves"] = reports.render_moves(moves, is_dry_run=args.is_dry_run is not False)
+        report["moves"] = reports.render_moves(moves, is_dry_run=audit_evict.is_dry_run(args))
     if args.output == output.JSON:
         output.write_text(output.encode_json(report))
     elif args.output == _SARIF:

@@ -111,6 +111,11 @@ def check_evict_options(args: argparse.Namespace) -> None:
         raise errors.UsageError(f"--guard must be NAMESPACE/NAME, not `{args.guard}`")
 
 
+def is_dry_run(args: argparse.Namespace) -> bool:
+    """Return whether no pod is evicted."""
+    return args.is_dry_run is not False
+
+
 def require_samples(decider: sessions.PodDecider, args: argparse.Namespace) -> None:
     """Refuse to move pods if a metric that the rules read has no sample.
 
@@ -191,13 +196,12 @@ async def _plan_and_move(
         decider.extenders,
         {args.scheduler_name} if args.scheduler_name else set(decider.profiles.by_name),
     )
-    is_dry_run = args.is_dry_run is not False
     cache = decider.cluster.cache
     async with api_connection.connect_to_api(args) as api:
         store = api_moves.ConfigMapGuardStore(
             config_maps.ConfigMapClient(api),
             args.guard or _DEFAULT_GUARD,
-            is_required=not is_dry_run,
+            is_required=not is_dry_run(args),
         )
         within = datetime.timedelta(seconds=args.not_again_within or _DEFAULT_WITHIN_SECONDS)
         planner = move_planning.MovePlanner(
@@ -212,7 +216,7 @@ async def _plan_and_move(
         pace = move_pace.MovePace(clock, listed_at_seconds, pause_seconds, _make_wait())
         evictor = api_moves.ApiViolatorEvictor(api)
         mover = moving.PodMover(planner, store, evictor, pace, clock)
-        return await mover.move(move_planning.list_violators(found), is_dry_run=is_dry_run)
+        return await mover.move(move_planning.list_violators(found), is_dry_run=is_dry_run(args))
 
 
 def _make_wait() -> Callable[[float], Awaitable[bool]]:

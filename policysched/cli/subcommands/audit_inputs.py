@@ -12,8 +12,6 @@ from policysched.cli.options import durations, offline_options
 from policysched.cli.render import progress
 
 if TYPE_CHECKING:
-    import datetime
-
     from policysched.auditing import violations
     from policysched.inputs import cluster_file
     from policysched.offline import metric_histories, sessions
@@ -68,15 +66,9 @@ def find_other_version(policy_set: policies.PolicySet) -> str:
 class AuditSource:
     """Audits the cluster of a session, with the samples that the options name."""
 
-    def __init__(
-        self,
-        session: sessions.OfflineDeciderSource,
-        at: datetime.datetime,
-        args: argparse.Namespace,
-    ) -> None:
-        """Audit at the time `at`."""
+    def __init__(self, session: sessions.OfflineDeciderSource, args: argparse.Namespace) -> None:
+        """Audit at the time `args.now`."""
         self._session = session
-        self._at = at
         self._args = args
 
     def audit(self) -> tuple[sessions.PodDecider, violations.AuditResult]:
@@ -88,7 +80,7 @@ class AuditSource:
 
     def _audit_with_history(self) -> tuple[sessions.PodDecider, violations.AuditResult]:
         """Audit with the samples of a Prometheus server; measure ages by its past samples."""
-        from policysched.auditing import cluster_audit, violation_ages  # noqa: PLC0415 - not needed for `--help`
+        from policysched.auditing import cluster_audit, judging, violation_ages  # noqa: PLC0415 - as below
         from policysched.offline import metric_histories  # noqa: PLC0415 - imports an HTTP client
 
         with progress.show_reading_progress("reading the cluster", [self._args.cluster]):
@@ -102,7 +94,7 @@ class AuditSource:
         recent = dataclasses.replace(times, length_seconds=metric_histories.RECENT_SECONDS)
         metric_histories.replay_samples(decider.cluster, histories, recent)
         result = self._audit_pods(decider)
-        if not any(violation_ages.reads_metrics(each.rule) for each in result.violations):
+        if not any(judging.reads_metrics(each.rule) for each in result.violations):
             return decider, result
         # The samples of the past change the state of a cluster, so they need a new one.
         past = factory.make_decider(found, where)
@@ -122,11 +114,11 @@ class AuditSource:
         compiled = policies.compile_policy_set(self._session.factory.policies)
         length_seconds = max(metric_histories.RECENT_SECONDS, self._args.for_seconds)
         if compiled is None:
-            return metric_histories.HistoryTimes(self._at, length_seconds)
+            return metric_histories.HistoryTimes(self._args.now, length_seconds)
         needs = compiled.metric_needs
         windows = {key: need.seconds for key, need in needs.histories.items()}
         until_metrics = {key for each in needs.followers for key in each.metrics}
-        return metric_histories.HistoryTimes(self._at, length_seconds, windows, until_metrics)
+        return metric_histories.HistoryTimes(self._args.now, length_seconds, windows, until_metrics)
 
     def _read_histories(
         self, found: cluster_file.ClusterObjects, times: metric_histories.HistoryTimes
