@@ -80,19 +80,19 @@ class AuditSource:
 
     def _audit_with_history(self) -> tuple[sessions.PodDecider, violations.AuditResult]:
         """Audit with the samples of a Prometheus server; measure ages by its past samples."""
-        from policysched.auditing import cluster_audit, judging, violation_ages  # noqa: PLC0415 - as below
-        from policysched.offline import metric_histories  # noqa: PLC0415 - imports an HTTP client
+        from policysched.auditing import cluster_audit, judging, violation_ages  # noqa: PLC0415 - not needed for `--help`
+        from policysched.offline import metric_histories, metric_replay  # noqa: PLC0415 - they import an HTTP client
 
         with progress.show_reading_progress("reading the cluster", [self._args.cluster]):
             where, found = next(self._session.clusters.places)
         times = self._make_history_times()
         histories = self._read_histories(found, times)
-        start = metric_histories.find_start(histories, times)
+        start = metric_replay.find_start(histories, times)
         factory = dataclasses.replace(self._session.factory, now=start)
         decider = factory.make_decider(found, where)
         # Whether `until` holds a node must not depend on --for, so only the recent samples count.
         recent = dataclasses.replace(times, length_seconds=metric_histories.RECENT_SECONDS)
-        metric_histories.replay_samples(decider.cluster, histories, recent)
+        metric_replay.replay_samples(decider.cluster, histories, recent)
         result = self._audit_pods(decider)
         if not any(judging.reads_metrics(each.rule) for each in result.violations):
             return decider, result
@@ -103,7 +103,7 @@ class AuditSource:
         )
         ages = violation_ages.MetricViolationAges(audit, result)
         ages.watch(past.cluster.placed, past.cluster.cache.snapshot())
-        metric_histories.replay_samples(past.cluster, histories, times, ages.observe)
+        metric_replay.replay_samples(past.cluster, histories, times, ages.observe)
         aged = ages.add_ages(past.cluster.placed, past.cluster.cache.snapshot())
         return decider, dataclasses.replace(result, violations=aged)
 
