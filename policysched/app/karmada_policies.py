@@ -68,11 +68,11 @@ class KarmadaPolicyFollower:
         self._clock = clock
         self._rng = rng
         self._rows = cluster_rows.ClusterRows(clock)
-        self._recipe = versions.VersionChecker(
+        self._checker = versions.VersionChecker(
             said.configuration, said.scheduler_name, clock, has_rollouts=False
         )
         self._starting = initial_version.InitialVersionFinder(
-            said.configuration.policies, self._recipe
+            said.configuration.policies, self._checker
         )
         self._source_watch = metrics_source_events.MetricsSourceEventWriter()
         self._followed: initial_version.PolicySource | None = None
@@ -127,10 +127,10 @@ class KarmadaPolicyFollower:
         )
         live.use_version(start.checked.policy_set, self._make_cluster_policies(start.checked))
         state = policy_reloads.make_initial_policy_state(
-            start, followed, self._recipe, self._clock.now()
+            start, followed, self._checker, self._clock.now()
         )
         reloads = reloader.Reloader(
-            self._recipe, state, live, self._make_cluster_policies, self._clock, known=start.offer
+            self._checker, state, live, self._make_cluster_policies, self._clock, known=start.offer
         )
         clusters = live_policies.ClusterMetricTargets(
             around.clusters_synced, around.loop.handlers.store

@@ -31,7 +31,7 @@ from policysched.scheduler import scheduler as schedulers
 def make_initial_policy_state(
     start: initial_version.InitialVersion,
     source: initial_version.PolicySource | None,
-    recipe: versions.VersionChecker,
+    checker: versions.VersionChecker,
     now: datetime.datetime,
 ) -> state.PolicyState:
     """Return the state of the policies at the start of a process."""
@@ -41,7 +41,7 @@ def make_initial_policy_state(
         origin,
         version,
         is_frozen=start.offer.is_frozen,
-        declares_stages=recipe.declares_stages(start.offer),
+        declares_stages=checker.declares_stages(start.offer),
     )
 
 
@@ -72,7 +72,7 @@ def add_policy_reloads(
     joined: context.ProcessComponents,
     start: initial_version.InitialVersion,
     source: initial_version.PolicySource | None,
-    recipe: versions.VersionChecker,
+    checker: versions.VersionChecker,
 ) -> None:
     """Add reloads of the policies from `source` to the process; publish and store versions."""
     in_use = joined.policies
@@ -85,7 +85,7 @@ def add_policy_reloads(
         joined.config_map = lambda: watched.last
     make = make_writing_profiles_factory(joined.writers, joined.scheduler, joined.rng, in_use)
     reloads = reloader.Reloader(
-        recipe, in_use, joined.profiles, make, joined.clock, known=_get_known_offer(start)
+        checker, in_use, joined.profiles, make, joined.clock, known=_get_known_offer(start)
     )
     around = PolicyFollowingDependencies(
         joined.config.policies,
@@ -101,8 +101,8 @@ def add_policy_reloads(
         return
     from policysched.app import rollouts  # noqa: PLC0415 - only policies of a ConfigMap have them
 
-    versions_of = rollouts.make_rollout_source(watched, reloads, recipe, start)
-    added = rollouts.add_rollouts(joined, reloads, versions_of)
+    rollout_source = rollouts.make_rollout_source(watched, reloads, checker, start)
+    added = rollouts.add_rollouts(joined, reloads, rollout_source)
 
     def take(offer: versions.OfferedVersion) -> None:
         added.notice_offer(offer)
@@ -180,8 +180,8 @@ def _store_policy_versions(
         around.rng,
     )
 
-    def keep(told: state.ReloadEvent) -> None:
-        if told.outcome is state.OfferOutcome.LOADED:
+    def keep(event: state.ReloadEvent) -> None:
+        if event.outcome is state.OfferOutcome.LOADED:
             keeper.add_version(in_use.current, in_use.origin)
 
     keeper.add_version(in_use.current, in_use.origin)
@@ -195,7 +195,7 @@ def _publish_policy_status(
 ) -> None:
     """Report versions in events and annotations of the ConfigMap that contains them."""
     in_use = around.state
-    told = reporting.PolicyEventRecorder(around.recorder, lambda: watched.last, in_use)
+    events = reporting.PolicyEventRecorder(around.recorder, lambda: watched.last, in_use)
     status = status_annotations.StatusAnnotationWriter(
         in_use,
         watched,
@@ -203,6 +203,6 @@ def _publish_policy_status(
         lambda: around.elector.is_leading,
         around.rng,
     )
-    in_use.listeners += [told.record_reload_event, status.request_write]
-    watched.on_bare = status.request_rewrite
+    in_use.listeners += [events.record_reload_event, lambda _event: status.request_write()]
+    watched.on_bare = status.request_write
     around.background.append(status.run())

@@ -55,14 +55,14 @@ def add_rollouts(
 def make_rollout_source(
     watched: status_annotations.WatchedConfigMap,
     reloads: reloader.Reloader[policies.Profiles],
-    recipe: versions.VersionChecker,
+    checker: versions.VersionChecker,
     start: initial_version.InitialVersion,
 ) -> parts.RolloutSource:
     """Return the source of versions that a controller sees."""
     return parts.RolloutSource(
         watched.catch_up,
         lambda: reloads.is_busy,
-        lambda offer: recipe.compute_hash(offer.texts),
+        lambda offer: checker.compute_hash(offer.texts),
         start.staged_hash if start.offer.is_frozen else "",
     )
 

@@ -105,8 +105,8 @@ class SchedulerProcess:
             self._election = election_config.LeaderElectionConfig()
         self._metrics_exporter = exporter.MetricsExporter()
         self._source_watch = metrics_source_events.MetricsSourceEventWriter()
-        self._recipe = versions.VersionChecker(configuration, options.scheduler_name, clock)
-        self._starting = initial_version.InitialVersionFinder(configuration.policies, self._recipe)
+        self._checker = versions.VersionChecker(configuration, options.scheduler_name, clock)
+        self._starting = initial_version.InitialVersionFinder(configuration.policies, self._checker)
         self._metrics: metrics_source.MetricsSource | None = None
         start = self._starting.find_local_version()
         if start is not None:
@@ -175,10 +175,10 @@ class SchedulerProcess:
             ),
         )
         state = policy_reloads.make_initial_policy_state(
-            start, followed, self._recipe, self._clock.now()
+            start, followed, self._checker, self._clock.now()
         )
         joined = self._assemble_process(connections, stopping, start.checked, state)
-        policy_reloads.add_policy_reloads(joined, start, followed, self._recipe)
+        policy_reloads.add_policy_reloads(joined, start, followed, self._checker)
         await self._run_components(joined)
 
     def _make_write_fence(self) -> fence.WriteFence | None:

@@ -133,7 +133,7 @@ class PolicyReviewer:
         self, configuration: config.Config, scheduler_name: str | None, chosen: ConfigMapFilter
     ) -> None:
         """Review policies with the params, profiles and plugins of `configuration`."""
-        self._recipe = versions.VersionChecker(configuration, scheduler_name)
+        self._checker = versions.VersionChecker(configuration, scheduler_name)
         self._chosen = chosen
 
     def parse_admission_request(self, body: bytes) -> AdmissionRequest:
@@ -173,8 +173,9 @@ class PolicyReviewer:
         if self._are_policies_unchanged(request, texts, rollout_text):
             return nothing
         problem = "" if texts else f"no key ends in `{policy_sources.SUFFIX}`"
-        said = new.metadata.annotations or {}
-        demanded, in_use = said.get(statuses.ROLLBACK, ""), said.get(statuses.HASH, "")
+        annotations = new.metadata.annotations or {}
+        demanded = annotations.get(statuses.ROLLBACK, "")
+        in_use = annotations.get(statuses.HASH, "")
         return AdmissionRequest(request.uid, name, texts, problem, demanded, in_use, rollout_text)
 
     def _are_policies_unchanged(
@@ -201,7 +202,7 @@ class PolicyReviewer:
             in_use=question.in_use,
             rollout_text=question.rollout_text,
         )
-        found = self._recipe.check_version(offer)
+        found = self._checker.check_version(offer)
         if isinstance(found, versions.VersionRefusal):
             return _make_denial_response(found)
         try:

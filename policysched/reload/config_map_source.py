@@ -89,15 +89,15 @@ class ConfigMapSource:
             problem = f"there is no {self.origin}"
             return versions.OfferedVersion(problem=problem, is_frozen=is_frozen)
         texts = extract_policy_texts(latest)
-        said = latest.metadata.annotations
+        annotations = latest.metadata.annotations
         return versions.OfferedVersion(
             texts,
             problem=self._find_problem(latest, texts),
-            is_frozen=statuses.are_reloads_frozen(said),
-            demanded=said.get(statuses.ROLLBACK, ""),
-            in_use=said.get(statuses.HASH, ""),
+            is_frozen=statuses.are_reloads_frozen(annotations),
+            demanded=annotations.get(statuses.ROLLBACK, ""),
+            in_use=annotations.get(statuses.HASH, ""),
             rollout_text=latest.data.get(config_reading.ROLLOUT_KEY),
-            rollout_request=said.get(statuses.ROLLOUT_REQUEST, ""),
+            rollout_request=annotations.get(statuses.ROLLOUT_REQUEST, ""),
         )
 
     def _find_problem(

@@ -84,10 +84,10 @@ class InitialVersionFinder:
         files: the source that follows files; None without files, or if they can be read only once.
     """
 
-    def __init__(self, settings: config.PoliciesConfig, recipe: versions.VersionChecker) -> None:
-        """Use the settings `policies` of the configuration; check versions with `recipe`."""
+    def __init__(self, settings: config.PoliciesConfig, checker: versions.VersionChecker) -> None:
+        """Use the settings `policies` of the configuration; check versions with `checker`."""
         self._settings = settings
-        self._recipe = recipe
+        self._checker = checker
         self.files = _make_file_source(settings)
         self._read_once: file_source.ReadOncePolicySource | None = None
         self._start: InitialVersion | None = None
@@ -127,7 +127,7 @@ class InitialVersionFinder:
         if self._settings.config_map:
             return None
         if not self._settings.paths:
-            return InitialVersion(self._recipe.make_empty_version(), versions.OfferedVersion())
+            return InitialVersion(self._checker.make_empty_version(), versions.OfferedVersion())
         try:
             offer = self._read_files()
         except errors.InputError as error:
@@ -136,7 +136,7 @@ class InitialVersionFinder:
             offer = versions.OfferedVersion(problem=str(error))
         if self.files is None:
             self._read_once = file_source.ReadOncePolicySource(self._settings.paths, offer)
-        found = self._recipe.check_version(offer)
+        found = self._checker.check_version(offer)
         if isinstance(found, versions.CheckedVersion):
             return InitialVersion(found, offer)
         if self._has_last_good_version:
@@ -156,7 +156,7 @@ class InitialVersionFinder:
         return is_wanted and bool(self._settings.history_config_map)
 
     async def find_remote_version(
-        self, source: PolicySource, kept: config_map_store.ConfigMapStore
+        self, source: PolicySource, store: config_map_store.ConfigMapStore
     ) -> InitialVersion:
         """Return the source's version, or a stored one if the source's version is bad or frozen.
 
@@ -165,22 +165,22 @@ class InitialVersionFinder:
             KubeError: the stored versions cannot be read.
         """
         offer = await source.read_first()
-        if offer.is_frozen and not self._recipe.was_in_use(offer):
+        if offer.is_frozen and not self._checker.was_in_use(offer):
             wanted = f"version {offer.in_use}" if offer.in_use else "the last version in use"
             _log.warning("reloads are frozen: looking for %s in the history", wanted)
-            frozen = await self._find_stored_version(kept, offer.in_use)
+            frozen = await self._find_stored_version(store, offer.in_use)
             if frozen is not None:
                 what = "" if frozen.hash == offer.in_use else " (its texts with the current params)"
                 _log.warning("reloads are frozen: starting with version %s%s", frozen.hash, what)
-                new_hash = self._recipe.compute_hash(offer.texts)
-                is_held = await self._is_in_rollout(kept, new_hash)
+                new_hash = self._checker.compute_hash(offer.texts)
+                is_held = await self._is_in_rollout(store, new_hash)
                 return InitialVersion(frozen, offer, staged_hash=new_hash if is_held else "")
             _log.warning("reloads are frozen, but %s is not in the history", wanted)
-        found = self._recipe.check_version(offer)
+        found = self._checker.check_version(offer)
         if isinstance(found, versions.CheckedVersion):
             in_force = None
-            if found.rollout.stages and not self._recipe.was_in_use(offer):
-                in_force = await self._find_version_in_force(kept, found.hash, offer)
+            if found.rollout.stages and not self._checker.was_in_use(offer):
+                in_force = await self._find_version_in_force(store, found.hash, offer)
             if in_force is not None:
                 return InitialVersion(in_force, offer, staged_hash=found.hash)
             return InitialVersion(found, offer)
@@ -188,8 +188,8 @@ class InitialVersionFinder:
             raise found.cause
         _log.error("the policies are refused: %s", found.details)
         last_good = await self._find_stored_version(
-            kept, offer.in_use
-        ) or await self._find_stored_version(kept)
+            store, offer.in_use
+        ) or await self._find_stored_version(store)
         if last_good is None:
             raise found.cause
         _log.error("starting with version %s of the history in the cluster", last_good.hash)
@@ -197,7 +197,7 @@ class InitialVersionFinder:
 
     async def _find_version_in_force(
         self,
-        kept: config_map_store.ConfigMapStore,
+        store: config_map_store.ConfigMapStore,
         new_hash: str,
         offer: versions.OfferedVersion,
     ) -> versions.CheckedVersion | None:
@@ -205,15 +205,15 @@ class InitialVersionFinder:
 
         None if the offered version is in force itself, or if no version was in force before.
         """
-        stored = await records.RolloutRecords(kept, self._settings.history_config_map).read()
+        stored = await records.RolloutRecords(store, self._settings.history_config_map).read()
         state = stored.state if stored.state and stored.state.new_hash == new_hash else None
         is_promoted = state is not None and state.status is progress.RolloutStatus.PROMOTED
         if is_promoted or versions.hash_texts(offer.texts) in stored.former_texts:
             return None
         wanted = offer.in_use or (state.old_hash if state is not None else "")
-        found = await self._find_stored_version(kept, wanted)
+        found = await self._find_stored_version(store, wanted)
         if found is None and wanted:
-            found = await self._find_stored_version(kept)
+            found = await self._find_stored_version(store)
             _log.error(
                 "version %s, which was in force, is not in the history: version %s is in force "
                 "for all pods at once",
@@ -221,27 +221,27 @@ class InitialVersionFinder:
             )
         return found
 
-    async def _is_in_rollout(self, kept: config_map_store.ConfigMapStore, new_hash: str) -> bool:
+    async def _is_in_rollout(self, store: config_map_store.ConfigMapStore, new_hash: str) -> bool:
         """Return whether the stored rollout is running, and is that of a version."""
-        stored = await records.RolloutRecords(kept, self._settings.history_config_map).read()
+        stored = await records.RolloutRecords(store, self._settings.history_config_map).read()
         state = stored.state
         return state is not None and state.is_running and state.new_hash == new_hash
 
     async def _find_stored_version(
-        self, kept: config_map_store.ConfigMapStore, version_hash: str = ""
+        self, store: config_map_store.ConfigMapStore, version_hash: str = ""
     ) -> versions.CheckedVersion | None:
         """Return the newest good stored version, or the stored version with `version_hash`."""
         namespace, _, name = self._settings.history_config_map.partition("/")
         if not name:
             return None
-        stored = await kept.read_config_map(namespace, name)
+        stored = await store.read_config_map(namespace, name)
         for key, former in history.decode_versions_newest_first(
             stored.binary_data if stored else {}
         ):
             if version_hash not in ("", key.hash):
                 continue
-            demanded = self._recipe.compute_hash(former.sources)
-            found = self._recipe.check_version(
+            demanded = self._checker.compute_hash(former.sources)
+            found = self._checker.check_version(
                 versions.OfferedVersion(former.sources, demanded=demanded)
             )
             if isinstance(found, versions.CheckedVersion):

@@ -97,7 +97,7 @@ class Reloader(Generic[_Made]):
 
     def __init__(
         self,
-        recipe: versions.VersionChecker,
+        checker: versions.VersionChecker,
         state: states.PolicyState,
         live: ReloadTarget[_Made],
         make: Callable[[versions.CheckedVersion], _Made],
@@ -108,7 +108,7 @@ class Reloader(Generic[_Made]):
         """Create a reloader that does nothing until `run` is called.
 
         Args:
-            recipe: checks and compiles versions.
+            checker: checks and compiles versions.
             state: contains the version that `live` uses at the start.
             live: receives the versions to use.
             make: creates from a version the object that `live` uses, or raises InputError.
@@ -119,7 +119,7 @@ class Reloader(Generic[_Made]):
         self.is_busy = False
         self.stages: VersionStages[_Made] | None = None
         self._is_hindered = False
-        self._recipe = recipe
+        self._checker = checker
         self._live = live
         self._make = make
         self._clock = clock
@@ -157,17 +157,17 @@ class Reloader(Generic[_Made]):
         if essence == self._considered and not self._is_hindered:
             return
         self._considered, self._is_hindered = essence, False
-        version_hash = self._recipe.compute_hash(offer.texts)
+        version_hash = self._checker.compute_hash(offer.texts)
         if offer.is_frozen != self.state.is_frozen:
             change = "frozen" if offer.is_frozen else "no longer frozen"
             _log.warning(
                 "reloads are %s %s", change, logs.format_log_fields(hash=self._current_hash)
             )
         self.state.is_frozen = offer.is_frozen
-        self.state.declares_stages = self._recipe.declares_stages(offer)
+        self.state.declares_stages = self._checker.declares_stages(offer)
         if version_hash == self.state.current.hash and not offer.problem:
             self._record_unchanged_version()
-            refusal = self._recipe.check_rollout(offer)
+            refusal = self._checker.check_rollout(offer)
             if refusal is not None:
                 self._refuse_version(refusal)
         elif self._is_held_by_freeze(offer) and not self._is_in_stage(version_hash):
@@ -176,7 +176,7 @@ class Reloader(Generic[_Made]):
             await self._load_version(offer)
 
     def _is_held_by_freeze(self, offer: versions.OfferedVersion) -> bool:
-        return offer.is_frozen and not self._recipe.is_requested_by_rollback(offer)
+        return offer.is_frozen and not self._checker.is_requested_by_rollback(offer)
 
     def _is_in_stage(self, version_hash: str) -> bool:
         return self.stages is not None and self.stages.continues(version_hash)
@@ -187,7 +187,7 @@ class Reloader(Generic[_Made]):
 
     def _make_comparison_key(self, offer: versions.OfferedVersion) -> tuple[object, ...]:
         """Return the parts of an offer that must differ for it to count as new."""
-        texts = self._recipe.compute_hash(offer.texts)
+        texts = self._checker.compute_hash(offer.texts)
         # The target of a rollback matters only during a freeze.
         demanded = offer.is_frozen and offer.demanded
         return (texts, offer.problem, offer.is_frozen, demanded, offer.rollout_text)
@@ -203,7 +203,7 @@ class Reloader(Generic[_Made]):
     async def _load_version(self, offer: versions.OfferedVersion) -> None:
         """Check an offered version in a thread; use it, or record its refusal."""
         started_seconds = self._clock.monotonic_seconds()
-        found = await process.run_in_thread(lambda: self._recipe.check_version(offer))
+        found = await process.run_in_thread(lambda: self._checker.check_version(offer))
         if isinstance(found, versions.VersionRefusal):
             self._refuse_version(found)
             return
@@ -224,7 +224,7 @@ class Reloader(Generic[_Made]):
         self, found: versions.CheckedVersion, offer: versions.OfferedVersion
     ) -> bool:
         """Return whether a version passes stages; the target of a rollback never does."""
-        if self.stages is None or self._recipe.is_requested_by_rollback(offer):
+        if self.stages is None or self._checker.is_requested_by_rollback(offer):
             return False
         return self.stages.takes_version(found, offer)
 
@@ -242,8 +242,8 @@ class Reloader(Generic[_Made]):
 
     def _refuse_version(self, refusal: versions.VersionRefusal) -> None:
         """Log and record a refusal, unless it repeats the last refusal."""
-        told = self.state.refused
-        if told is not None and (told.hash, told.details) == (refusal.hash, refusal.details):
+        last = self.state.refused
+        if last is not None and (last.hash, last.details) == (refusal.hash, refusal.details):
             return  # it was only retried
         _log.error(
             "%s is refused, %s stays in use: %s",

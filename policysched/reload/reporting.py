@@ -94,40 +94,40 @@ class PolicyEventRecorder:
         self._target = target
         self._state = state
 
-    def record_reload_event(self, told: states.ReloadEvent) -> None:
+    def record_reload_event(self, event: states.ReloadEvent) -> None:
         """Queue an event about the outcome of an offer."""
         target = self._target()
         if target is None:
             return
-        event_type, reason, note = self._describe_event(told)
+        event_type, reason, note = self._describe_event(event)
         self._recorder.record_object_event(
             target.involved_object, event_type, reason, _ACTION, note
         )
 
-    def _describe_event(self, told: states.ReloadEvent) -> tuple[str, str, str]:
+    def _describe_event(self, event: states.ReloadEvent) -> tuple[str, str, str]:
         """Return the type, the reason and the note of an event."""
         current = self._state.current.hash
-        match told.outcome:
+        match event.outcome:
             case states.OfferOutcome.LOADED:
                 warning = _format_first_warning(self._state.current.warnings)
-                note = f"version {told.hash} is in use{warning}"
+                note = f"version {event.hash} is in use{warning}"
                 return "Normal", "PoliciesLoaded", note
             case states.OfferOutcome.KEPT:
-                return "Normal", "PoliciesLoaded", f"version {told.hash} is still in use"
+                return "Normal", "PoliciesLoaded", f"version {event.hash} is still in use"
             case states.OfferOutcome.FROZEN:
-                held = f", {told.hash} is held back" if told.hash not in ("", current) else ""
+                held = f", {event.hash} is held back" if event.hash not in ("", current) else ""
                 return "Normal", "PoliciesFrozen", f"version {current} stays in use{held}"
             case states.OfferOutcome.REFUSED:
-                what = f"version {told.hash}" if told.hash else "the current content"
-                note = f"{what} is refused, {current} stays in use: {told.summary}"
+                what = f"version {event.hash}" if event.hash else "the current content"
+                note = f"{what} is refused, {current} stays in use: {event.summary}"
                 return "Warning", "PoliciesRefused", note
             case states.OfferOutcome.STAGED:
                 rollout = self._state.rollout
                 stage = "" if rollout is None else rollout.describe_stage()
                 reason = "RolloutStagePassed" if rollout and rollout.stage else "RolloutStarted"
-                return "Normal", reason, f"version {told.hash}: {stage}; {current} is in force"
+                return "Normal", reason, f"version {event.hash}: {stage}; {current} is in force"
             case states.OfferOutcome.ROLLED_BACK:
-                note = f"version {told.hash} is rolled back to {current}: {told.summary}"
+                note = f"version {event.hash} is rolled back to {current}: {event.summary}"
                 return "Warning", "PoliciesRolledBack", note
 
 

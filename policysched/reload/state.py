@@ -179,10 +179,10 @@ class PolicyState:
         outcome = OfferOutcome.FROZEN if self.is_frozen else OfferOutcome.KEPT
         self._notify_listeners(ReloadEvent(outcome, self.current.hash))
 
-    def _notify_listeners(self, told: ReloadEvent) -> None:
+    def _notify_listeners(self, event: ReloadEvent) -> None:
         for listener in self.listeners:
             try:
-                listener(told)
+                listener(event)
             except Exception:  # noqa: BLE001 - logged, see below
                 # A failing listener must not stop reloads or the calls of other listeners.
                 _log.exception("a listener failed on a version of the policies")

@@ -40,7 +40,7 @@ MAX_ERRORS_BYTES = 4096
 """Limit of an annotation's text; all annotations of an object share 256 KiB."""
 _CUT_MARK = "\n..."
 _LOOK_SECONDS = 1.0
-"""Interval at which a standby with an unwritten status checks whether it leads."""
+"""Interval at which a process with an unwritten status checks whether it may write."""
 
 
 class WatchedConfigMap:
@@ -168,12 +168,8 @@ class StatusAnnotationWriter:
         self._news.set()
         self._written: tuple[str, config_maps.Changes] | None = None  # with the uid of the object
 
-    def request_write(self, _told: states.ReloadEvent) -> None:
-        """Request a write after a change to the state."""
-        self._news.set()
-
-    def request_rewrite(self) -> None:
-        """Request a write even if the state is unchanged: the annotations may have been removed."""
+    def request_write(self) -> None:
+        """Request a write: the state has changed, or the annotations may have been removed."""
         self._news.set()
 
     async def run(self) -> NoReturn:
@@ -236,8 +232,8 @@ def are_reloads_frozen(annotations: Mapping[str, str]) -> bool:
 
     Values such as `yes` or `True`, written in an emergency, must not be ignored.
     """
-    said = annotations.get(FREEZE)
-    return said is not None and said.strip().lower() != "false"
+    value = annotations.get(FREEZE)
+    return value is not None and value.strip().lower() != "false"
 
 
 def lacks_version_hash(config_map: config_maps.ConfigMap) -> bool:

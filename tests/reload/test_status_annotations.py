@@ -41,7 +41,7 @@ class Scene:
             random.Random(1),
             self._sleep,
         )
-        self.state.listeners.append(self.status.request_write)
+        self.state.listeners.append(lambda _event: self.status.request_write())
 
     async def _sleep(self, seconds: float) -> None:
         self.pauses_seconds.append(seconds)
@@ -278,7 +278,7 @@ async def test_what_somebody_takes_away_is_told_again() -> None:
         await scene.store.annotate_config_map(scene.store.objects[NAME], taken)
         assert scene.told == {}
         scene.watch()
-        scene.status.request_rewrite()
+        scene.status.request_write()
         await settle()
         assert scene.told == {"hash": "good", "status": "ok"}
 

@@ -72,7 +72,7 @@ async def _show_or_request(args: argparse.Namespace) -> None:
 # --- status ---------------------------------------------------------------------------------------
 
 
-def _print_rollout(found: requests.RecordedRollout, args: argparse.Namespace) -> None:
+def _print_rollout(found: requests.NewestRollout, args: argparse.Namespace) -> None:
     """Print the newest rollout."""
     if args.output == output.JSON:
         output.write_text(output.encode_json(_render_rollout(found)))
@@ -82,7 +82,7 @@ def _print_rollout(found: requests.RecordedRollout, args: argparse.Namespace) ->
         output.write_report("\n".join(_format_rollout_lines(found, found.state)))
 
 
-def _render_rollout(found: requests.RecordedRollout) -> dict[str, object]:
+def _render_rollout(found: requests.NewestRollout) -> dict[str, object]:
     """Return the newest rollout as JSON; see schemas/rollout.schema.json."""
     state = found.state
     if state is None:
@@ -90,9 +90,7 @@ def _render_rollout(found: requests.RecordedRollout) -> dict[str, object]:
     return state.as_json() | {"isFrozen": found.is_frozen, "requested": found.requested}
 
 
-def _format_rollout_lines(
-    found: requests.RecordedRollout, state: progress.RolloutState
-) -> list[str]:
+def _format_rollout_lines(found: requests.NewestRollout, state: progress.RolloutState) -> list[str]:
     """Return the lines about a rollout."""
     status = "paused" if state.is_paused else state.status.describe()
     since = f"{'since' if state.is_running else 'until'} {_format_time(state.stage_started_at)}"

@@ -25,7 +25,7 @@ _ATTEMPTS = 5
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class RecordedRollout:
+class NewestRollout:
     """The newest rollout, as it is stored in the cluster.
 
     Attributes:
@@ -76,13 +76,13 @@ class RequestResult:
 class RolloutRequests:
     """Reads the state of the newest rollout, and writes requests."""
 
-    def __init__(self, store: config_map_store.ConfigMapStore, policies: str, kept_in: str) -> None:
-        """Use the ConfigMaps `policies` and `kept_in` (previous versions), as `NAMESPACE/NAME`."""
+    def __init__(self, store: config_map_store.ConfigMapStore, policies: str, history: str) -> None:
+        """Use the ConfigMaps `policies` and `history`, given as `NAMESPACE/NAME`."""
         self._store = store
         self._policies = policies
-        self._records = records.RolloutRecords(store, kept_in)
+        self._records = records.RolloutRecords(store, history)
 
-    async def read(self) -> RecordedRollout:
+    async def read(self) -> NewestRollout:
         """Return the newest rollout.
 
         Raises:
@@ -93,7 +93,7 @@ class RolloutRequests:
         policies = await self._store.read_config_map(namespace, name)
         if policies is None:
             raise errors.InputError(f"configmap {self._policies}", "does not exist")
-        return RecordedRollout(policies, (await self._records.read()).state)
+        return NewestRollout(policies, (await self._records.read()).state)
 
     async def request(self, verb: Verb) -> RequestResult:
         """Write a request about the running rollout, unless another rollout begins meanwhile.
@@ -120,14 +120,14 @@ class RolloutRequests:
                 )
         raise AssertionError  # the last attempt returns or raises
 
-    def _get_running_rollout(self, found: RecordedRollout) -> progress.RolloutState:
+    def _get_running_rollout(self, found: NewestRollout) -> progress.RolloutState:
         if found.running is not None:
             return found.running
         last = found.state
         ended = f"; the rollout of {last.new_hash} was {last.status.describe()}" if last else ""
         raise errors.InputError(f"configmap {self._policies}", f"no rollout is running{ended}")
 
-    async def _write_request(self, verb: Verb, found: RecordedRollout) -> RequestResult:
+    async def _write_request(self, verb: Verb, found: NewestRollout) -> RequestResult:
         """Write a request, unless the ConfigMap has it already."""
         state = self._get_running_rollout(found)
         wished = f"{verb} {state.new_hash}"
