@@ -76,7 +76,7 @@ def parse_rollout(
 def read_manifest_rollouts(
     files: Iterable[policy_sources.PolicySourceFile], configuration: config.Config | None
 ) -> list[settings.RolloutSettings]:
-    """Return the settings in the key `rollout.yaml` of ConfigMaps with policies; see above.
+    """Return the settings in the key `rollout.yaml` of ConfigMap manifests; see `parse_rollout`.
 
     Raises:
         ConfigurationError: such a text has errors; all errors of the first one are reported.

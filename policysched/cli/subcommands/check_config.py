@@ -10,7 +10,7 @@ from policysched import errors
 from policysched.cli.render import output
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Sequence
 
     from policysched.config import config
     from policysched.inputs import policy_sources
@@ -32,18 +32,17 @@ def read_checked_configuration(path: str) -> config.Config:
 
 
 def check_manifest_rollouts(
-    files: Iterable[policy_sources.PolicySourceFile], configuration: config.Config | None
+    files: Sequence[policy_sources.PolicySourceFile], configuration: config.Config | None
 ) -> None:
     """Check the key `rollout.yaml` of ConfigMaps with policies.
 
     Raises:
-        ConfigurationError: such a text has faults; all faults of the first one are reported.
+        ConfigurationError: such a text has errors; all errors of the first one are reported.
     """
-    in_manifests = [file for file in files if file.is_manifest]
-    if in_manifests:
+    if any(file.is_manifest for file in files):
         from policysched.config import config_reading  # noqa: PLC0415 - few policies are in manifests
 
-        config_reading.read_manifest_rollouts(in_manifests, configuration)
+        config_reading.read_manifest_rollouts(files, configuration)
 
 
 def get_configured_params(configuration: config.Config) -> dict[str, str]:

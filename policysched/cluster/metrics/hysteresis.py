@@ -25,35 +25,6 @@ class HeldNodes:
         self._unknown_at_start: frozenset[str] = frozenset()
         self._unknown: dict[str, set[str]] = {}
 
-    def begin_unknown(self, names: Collection[str]) -> None:
-        """Forget the states; until a condition holds, nobody knows whether a node is held.
-
-        For the past of a cluster: `run` begins without held nodes.
-        """
-        self._held.clear()
-        self._unknown_at_start = frozenset(names)
-        self._unknown.clear()
-        self._generation += 1
-
-    def find_unknown_nodes(self, key: str, names: Sequence[str], nodes_generation: int) -> _Bools:
-        """Return bool (N,): the nodes of which it is unknown whether they are held for `key`.
-
-        See `find_held_nodes`.
-        """
-        unknown = self._unknown.get(key, self._unknown_at_start)
-        return self._find_column(f"unknown/{key}", unknown, names, nodes_generation)
-
-    def _find_column(
-        self, key: str, selected: AbstractSet[str], names: Sequence[str], nodes_generation: int
-    ) -> _Bools:
-        """Return the cached array of the selected nodes."""
-        version = (self._generation, nodes_generation)
-        kept = self._columns.get(key)
-        if kept is None or kept[0] != version:
-            column = np.array([name in selected for name in names], np.bool_)
-            kept = self._columns[key] = (version, column)
-        return kept[1]
-
     def find_held_nodes(self, key: str, names: Sequence[str], nodes_generation: int) -> _Bools:
         """Return bool (N,): the nodes that are held for `key`; do not write to it.
 
@@ -62,6 +33,24 @@ class HeldNodes:
         """
         held: AbstractSet[str] = self._held.get(key, frozenset())
         return self._find_column(f"held/{key}", held, names, nodes_generation)
+
+    def find_unknown_nodes(self, key: str, names: Sequence[str], nodes_generation: int) -> _Bools:
+        """Return bool (N,): the nodes of which it is unknown whether they are held for `key`.
+
+        The rest is as for `find_held_nodes`.
+        """
+        unknown = self._unknown.get(key, self._unknown_at_start)
+        return self._find_column(f"unknown/{key}", unknown, names, nodes_generation)
+
+    def begin_unknown(self, names: Collection[str]) -> None:
+        """Forget which nodes are held; this is unknown until one of the two conditions holds.
+
+        For the past of a cluster: `run` begins without held nodes.
+        """
+        self._held.clear()
+        self._unknown_at_start = frozenset(names)
+        self._unknown.clear()
+        self._generation += 1
 
     def update_held_nodes(
         self, key: str, names: Sequence[str], holds: _Bools, lets_go: _Bools
@@ -87,3 +76,14 @@ class HeldNodes:
         """Drop the state of all keys except `keys`; the other rules no longer exist."""
         self._held = {key: held for key, held in self._held.items() if key in keys}
         self._columns.clear()
+
+    def _find_column(
+        self, key: str, selected: AbstractSet[str], names: Sequence[str], nodes_generation: int
+    ) -> _Bools:
+        """Return the cached array of the selected nodes."""
+        version = (self._generation, nodes_generation)
+        kept = self._columns.get(key)
+        if kept is None or kept[0] != version:
+            column = np.array([name in selected for name in names], np.bool_)
+            kept = self._columns[key] = (version, column)
+        return kept[1]
