@@ -12,11 +12,18 @@ from typing import Any
 
 import pytest
 
-from tests.page import page_process
+from tests.page import page_process, running_scheduler
 from tests.realcluster import browser as browsers
+from tests.scheduler import fakes
 
 _FAILURE = "Failed to load resource"
 
+HOSTILE = "<img src=x onerror=alert(1)>\u202eevil"
+VISIBLE = "<img src=x onerror=alert(1)>‹U+202E›evil"
+"""The text HOSTILE as the page shows it."""
+
+Serve = Callable[..., contextlib.AbstractContextManager[str]]
+Follow = Callable[[running_scheduler.RunningScheduler], contextlib.AbstractContextManager[str]]
 OpenPage = Callable[..., contextlib.AbstractContextManager["WatchedPage"]]
 
 
@@ -48,9 +55,35 @@ def browser() -> Iterator[Any]:
 
 
 @pytest.fixture
-def serve() -> Callable[..., contextlib.AbstractContextManager[str]]:
+def serve() -> Serve:
     """Run `policysched ui` with options."""
     return page_process.serve_page
+
+
+@pytest.fixture
+def scheduler() -> Iterator[running_scheduler.RunningScheduler]:
+    """A scheduler with a full node and a pod that waits."""
+    with running_scheduler.RunningScheduler() as made:
+        fill_node(made)
+        yield made
+
+
+def fill_node(scheduler: running_scheduler.RunningScheduler) -> None:
+    """Add a node, its three pods, and a pod that waits."""
+
+    async def add_node(world: fakes.World) -> None:
+        world.add_node("n1", pods=3)
+
+    scheduler.do(add_node)
+    scheduler.schedule("a", "b", "c", "late")
+
+
+@pytest.fixture
+def follow(serve: Serve, tmp_path: pathlib.Path) -> Follow:
+    """Run `policysched ui --decisions` for a scheduler, with its token."""
+    path = tmp_path / "token"
+    path.write_text(running_scheduler.TOKEN)
+    return lambda scheduler: serve("--decisions", scheduler.url, "--token-file", str(path))
 
 
 @pytest.fixture(scope="module")

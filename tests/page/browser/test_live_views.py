@@ -1,31 +1,20 @@
-"""The page in a real browser while it follows a scheduler: rows, queues, versions, trouble."""
+"""The page in a real browser while it follows a scheduler: rows, queues, trouble."""
 
 from __future__ import annotations
 
 import json
 import pathlib
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
 from typing import Any
 
 import pytest
 
-from policysched.lang import source
-from policysched.reload import state as states
-from policysched.reload import versions
 from tests import builders
 from tests.page import patches, running_scheduler
-from tests.page.browser.conftest import OpenPage
-from tests.page.browser.test_accessibility import AXE, find_faults
+from tests.page.browser.conftest import HOSTILE, VISIBLE, Follow, OpenPage, fill_node
 from tests.scheduler import fakes
 
 pytestmark = pytest.mark.slow
 
-Serve = Callable[..., AbstractContextManager[str]]
-
-HOSTILE = "<img src=x onerror=alert(1)>\u202eevil"
-VISIBLE = "<img src=x onerror=alert(1)>‹U+202E›evil"
-REFUSAL = versions.VersionRefusal("bad0", "oh", f"error[PS001]: {HOSTILE}\n  --> a:1", ValueError())
 VIEWS = {
     "#/cluster": "group by",
     "#/cluster?form=table&node=n1": "default/b",
@@ -41,35 +30,6 @@ VIEWS = {
     "#/rules/web/fast": "has rejected no node yet",
     "#/versions": "900d",
 }
-
-
-@pytest.fixture
-def scheduler() -> Iterator[running_scheduler.RunningScheduler]:
-    """A scheduler with a full node and a pod that waits."""
-    with running_scheduler.RunningScheduler() as made:
-        _fill(made)
-        yield made
-
-
-def _fill(scheduler: running_scheduler.RunningScheduler) -> None:
-    async def add_node(world: fakes.World) -> None:
-        world.add_node("n1", pods=3)
-
-    scheduler.do(add_node)
-    scheduler.schedule("a", "b", "c", "late")
-
-
-@pytest.fixture
-def follow(
-    serve: Serve, tmp_path: pathlib.Path
-) -> Callable[[running_scheduler.RunningScheduler], AbstractContextManager[str]]:
-    """Run `policysched ui --decisions` for a scheduler, with its token."""
-    path = tmp_path / "token"
-    path.write_text(running_scheduler.TOKEN)
-    return lambda scheduler: serve("--decisions", scheduler.url, "--token-file", str(path))
-
-
-Follow = Callable[[running_scheduler.RunningScheduler], AbstractContextManager[str]]
 
 
 @pytest.mark.parametrize("scheme, width", [("light", 1280), ("dark", 390)])
@@ -223,33 +183,6 @@ def test_decisions_are_in_their_own_order_and_failures_alike_are_one_row(
         assert page.locator("tbody:has-text('while-paused')").count() == 0
         page.click("button[aria-pressed=true]:has-text('pause')")
         page.wait_for_selector("tbody:has-text('while-paused')")
-
-
-@pytest.mark.parametrize("width", [1280, pytest.param(390, marks=pytest.mark.proof)])
-def test_decisions_name_the_version_and_the_stage_of_a_rollout(
-    scheduler: running_scheduler.RunningScheduler, follow: Follow, open_page: OpenPage, width: int
-) -> None:
-    """In a column of its own, once a decision was made in a stage."""
-    stage = "stage 2 of 3 (10 % of the workloads)"
-
-    def add_stage(answer: Any) -> None:
-        for row in answer.get("rows", ()):
-            row[8] = {"default/first": "beef"}.get(row[1], row[8])
-            row[14] = f"beef: {stage}" if row[1] in ("default/first", "default/second") else ""
-
-    scheduler.change_answers("/debug/decisions", add_stage)
-    with follow(scheduler) as url, open_page(url, width) as opened:
-        page = opened.open_view("#/decisions")
-        page.wait_for_selector("tbody:has-text('default/late')")
-        assert page.locator("thead th").count() == 7
-        scheduler.schedule("first", "second")
-        page.wait_for_selector(f"tr:has-text('default/first') td:has-text('new version, {stage}')")
-        page.wait_for_selector(
-            f"tr:has-text('default/second') td:has-text('version in force, {stage}')"
-        )
-        assert page.locator("thead th").count() == 8
-        assert page.inner_text("tr:has-text('default/a') td:last-child") == ""
-        assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
 def test_the_view_of_a_node_leads_back_to_its_pod(
@@ -421,119 +354,6 @@ def test_a_listing_without_policies_does_not_deny_the_profile_of_the_scheduler(
         page.unroute_all(behavior="ignoreErrors")
 
 
-def test_a_refused_version_shows_its_errors_and_a_rollback_ends_it(
-    scheduler: running_scheduler.RunningScheduler, follow: Follow, open_page: OpenPage
-) -> None:
-    """In the banner of every view, and with all errors in the view of the versions."""
-
-    def add_history(answer: Any) -> None:
-        answer["history"] = "sched/policies-history"
-
-    scheduler.change_answers("/debug/versions", add_history)
-    with follow(scheduler) as url, open_page(url) as opened:
-        page = opened.open_view("#/cluster")
-        scheduler.change(lambda joined: joined.policies.record_refusal(REFUSAL, builders.EPOCH))
-        page.wait_for_selector(
-            f".banner:has-text('version bad0 is refused: error[PS001]: {VISIBLE}')"
-        )
-        assert "(a:1)" in page.inner_text(".banner")
-        page.click(".banner a:has-text('details')")
-        page.wait_for_selector("section.refused pre:has-text('--> a:1')")
-        texts = (source.SourceText("web.policy", f"# {HOSTILE}"),)
-        loaded = states.VersionInUse("beef", texts, builders.EPOCH)
-        scheduler.change(lambda joined: joined.policies.record_loaded_version(loaded))
-        page.wait_for_selector(".banner:has-text('bad0')", state="detached")
-        page.wait_for_selector(
-            "section.version:has-text('beef'):has-text('in use since 5 Jan 2026')"
-        )
-        page.wait_for_selector(
-            "section.version:has-text('900d'):has-text('last loaded 5 Jan 2026')"
-        )
-        page.wait_for_selector(".events li:last-child:has-text('900d came into use')")
-        assert page.locator(
-            "code:has-text('kubectl get configmap policies --namespace sched')"
-        ).count()
-        (command,) = page.locator("section.version code").all_inner_texts()
-        assert command == "policysched rollback 900d --policy-configmap sched/policies"
-        page.click("section.version button:has-text('beef')")
-        page.wait_for_selector(f"pre:has-text('# {VISIBLE}')")
-        page.click("section.version button:has-text('900d')")
-        shown = page.inner_text("pre.diff")
-        assert "- policy web {" in shown
-        assert f"+ # {VISIBLE}" in shown
-        assert "beef in use" in page.inner_text("header")
-        assert page.query_selector("img") is None
-
-
-@pytest.mark.parametrize("width", [1280, pytest.param(390, marks=pytest.mark.proof)])
-def test_a_rollout_is_shown_with_its_commands(
-    scheduler: running_scheduler.RunningScheduler, follow: Follow, open_page: OpenPage, width: int
-) -> None:
-    """Stage, judged pods and guards while it runs, in the banner too; then why it ended."""
-
-    def add_history(answer: Any) -> None:
-        answer["history"] = "sched/policies-history"
-
-    def add_stage(answer: Any) -> None:
-        for record in answer.get("decisions", ()):
-            record["rolloutStage"] = "beef: stage 2 of 3 (10 % of the workloads)"
-
-    scheduler.change_answers("/debug/versions", add_history)
-    scheduler.change_answers("/debug/decisions", add_stage)
-    scheduler.change(running_scheduler.enter_stage)
-    settings = {"bypass_csp": True, "color_scheme": "light"}  # for axe-core
-    with follow(scheduler) as url, open_page(url, width, **settings) as opened:
-        opened.page.evaluate(AXE.read_text(encoding="utf-8"))
-        page = opened.open_view("#/versions")
-        stage = "stage 2 of 3 (10 % of the workloads)"
-        page.wait_for_selector(f".banner:has-text('rollout of beef: {stage} details')")
-        text = page.inner_text("section.rollout")
-        for part in (
-            f"{stage} since 5 Jan 2026",
-            "12 pods judged in this stage, needed: 20",
-            "pending: 0.02 <= 0.05",
-        ):
-            assert part in text
-        assert page.eval_on_selector("progress", "each => [each.value, each.max]") == [1, 3]
-        assert page.locator("section.rollout code").all_inner_texts() == [
-            f"policysched rollout {verb} --policy-configmap sched/policies"
-            for verb in ("pause", "promote", "abort")
-        ]
-        assert page.evaluate("document.documentElement.scrollWidth") <= width
-        assert find_faults(page) == []
-        scheduler.change(lambda joined: running_scheduler.enter_stage(joined, is_paused=True))
-        page.wait_for_selector("section.rollout:has-text('paused') code:has-text('resume')")
-        scheduler.change(running_scheduler.roll_back)
-        page.wait_for_selector(f".banner:has-text('version beef was rolled back: {stage}: pend')")
-        page.wait_for_selector("section.refused h2:text-is('Version beef was rolled back')")
-        page.wait_for_selector(
-            "section.rollout:has-text('rolled back at 5 Jan 2026'):not(:has(code))"
-        )
-        events = page.locator(".events li").all_inner_texts()
-        assert "beef was rolled back, for the reason above" in events[0]
-        assert f"beef entered {stage}" in events[1]
-        page = opened.open_view("#/pods/default/a")
-        page.wait_for_selector(
-            f".record:has-text('by the version in force during the rollout of beef: {stage}')"
-        )
-
-
-def test_errors_of_a_refused_version_are_whole_on_a_phone(
-    scheduler: running_scheduler.RunningScheduler, follow: Follow, open_page: OpenPage
-) -> None:
-    """Long texts go on in the next line; the lines of a policy scroll, with carets below them."""
-    place = f"  --> web.policy:1:2\n   |\n 1 | {'policy ' * 20}\n   | {' ' * 120}^"
-    text = f"error[PS001]: {'no such word ' * 20}\n{place}"
-    refusal = versions.VersionRefusal("bad0", "oh", text, ValueError())
-    scheduler.change(lambda joined: joined.policies.record_refusal(refusal, builders.EPOCH))
-    with follow(scheduler) as url, open_page(url, 390) as opened:
-        page = opened.open_view("#/versions")
-        hidden = "shown => shown.scrollWidth - shown.clientWidth"
-        assert page.eval_on_selector(".refused pre", hidden) == 0
-        assert page.eval_on_selector(".refused .frame", hidden) > 0
-        assert "with the errors above" in page.inner_text(".events")
-
-
 def test_lost_metrics_are_said_in_every_view(
     scheduler: running_scheduler.RunningScheduler, follow: Follow, open_page: OpenPage
 ) -> None:
@@ -599,7 +419,7 @@ def test_a_restart_of_the_scheduler_is_said_and_survived(
         assert "default/late" in page.inner_text("tbody")
         scheduler.start()
         page.wait_for_selector(".banner", state="detached")
-        _fill(scheduler)
+        fill_node(scheduler)
         scheduler.schedule("after-restart")
         page.wait_for_selector("tbody tr:first-child:has-text('after-restart')")
         page.wait_for_selector("[role=alert]", state="detached")
