@@ -12,29 +12,27 @@ from tests.realcluster import warm_start
 
 pytestmark = pytest.mark.slow
 
-MISSING = ("check", "missing.policy")
-
 
 @pytest.mark.parametrize(
     "words",
     [
         pytest.param(("--version",), id="output"),
-        pytest.param(MISSING, id="error"),
+        pytest.param(("check", "missing.policy"), id="error"),
         pytest.param(("fmt", "here.policy"), id="folder"),
     ],
 )
-def test_a_fork_says_what_a_process_says(tmp_path: pathlib.Path, words: tuple[str, ...]) -> None:
+def test_a_fork_has_the_output_of_a_process(tmp_path: pathlib.Path, words: tuple[str, ...]) -> None:
     """Exit code, standard output and standard error are the same, in the same folder."""
     (tmp_path / "here.policy").write_text("policy p { for pods }\n")
     command = [sys.executable, "-m", "policysched", *words]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     forked = warm_start.run(*words, folder=tmp_path)
-    told = (forked.returncode, forked.stdout, forked.stderr)
-    assert told == (done.returncode, done.stdout, done.stderr)
+    result = (forked.returncode, forked.stdout, forked.stderr)
+    assert result == (done.returncode, done.stdout, done.stderr)
 
 
 def test_a_fork_is_a_child_and_ends_by_a_signal() -> None:
-    """Whoever starts it waits for it, as for a process started as usual."""
+    """Its parent can wait for it, as for a process started as usual."""
     reading, writing = os.pipe()
     words = ("ui", "--address", "127.0.0.1:0")
     started = warm_start.start([*warm_start.PROGRAM, *words], writing, 2)

@@ -1,14 +1,14 @@
 """Starts `python -m policysched` as a fork of a process that has imported it.
 
-Imports and the table of the parser are most of the start of a server: over a second of CPU, and
-tests start hundreds of servers. Each pytest process starts one template, which imports the modules,
-reads the shipped policies and does nothing else. It forks on request; the fork becomes a child of
-the pytest process, has descriptors, folder, arguments and session of its own, and runs the entry
-point of the program.
+Imports and the table of the parser take most of the start of a server: over a second of CPU time,
+and tests start hundreds of servers. Each pytest process starts one template, which imports the
+modules, reads the shipped policies and does nothing else. It forks on request. The fork becomes a
+child of the pytest process, has descriptors, folder, arguments and session of its own, and runs the
+entry point of the program.
 
-A fork has the environment of its template. So whoever has changed a variable since then, or
-needs another program, starts a process as usual, and so does everything outside of pytest, such as
-benchmarks of starts.
+A fork has the environment of its template. If a variable has changed since then, a process is
+started as usual; so are other programs, and all processes outside of pytest, such as benchmarks of
+starts.
 """
 
 from __future__ import annotations
@@ -48,11 +48,10 @@ _MODULES: Final = (
 )
 _ROOT: Final = pathlib.Path(__file__).resolve().parents[2]
 _FILE: Final = str(pathlib.Path(policysched.__file__).with_name("__main__.py"))
-_OF_EACH_TEST: Final = "PYTEST_CURRENT_TEST"
+_TEST_VARIABLE: Final = "PYTEST_CURRENT_TEST"  # pytest changes it for each test
 _PR_SET_CHILD_SUBREAPER: Final = 36  # prctl(2)
 _POLL_SECONDS: Final = 0.02
 _REQUEST_BYTES: Final = 1 << 17
-
 
 is_enabled = False
 """Set by pytest."""
@@ -116,14 +115,14 @@ class _Template:
             )
 
     def fork(self, words: Sequence[str], folder: str, stdout: int, stderr: int) -> ForkedProcess:
-        """Start the program with these words."""
+        """Start the program with the arguments `words`."""
         with _adopting_orphans():
             request = json.dumps([words, folder]).encode()
             socket.send_fds(self._requests, [request], [stdout, stderr])
             return ForkedProcess(int(self._requests.recv(_REQUEST_BYTES)))
 
     def stop(self) -> None:
-        """End the template; its forks go on."""
+        """End the template; its forks continue."""
         self._requests.close()
         self._process.wait()
 
@@ -136,14 +135,14 @@ def start(
     folder: pathlib.Path | None = None,
     environment: Mapping[str, str] | None = None,
 ) -> ForkedProcess | subprocess.Popen[bytes]:
-    """Start a command in a session of its own, so that Ctrl-C at the terminal passes it by.
+    """Start a command in a session of its own, so that Ctrl-C at the terminal does not reach it.
 
-    It is a fork if that does the same.
+    The program is started as a fork if its environment is that of the template.
 
     Args:
         command: the program and its arguments.
         stdout: a descriptor.
-        stderr: another, or the same; there is nothing to read from standard input.
+        stderr: another one, or the same; standard input is empty.
         folder: its working directory, if not that of this process.
         environment: all its variables, if not those of this process.
     """
@@ -163,7 +162,7 @@ def start(
 
 
 def run(*words: str, folder: pathlib.Path | None = None) -> subprocess.CompletedProcess[str]:
-    """Run the program with these words to its end; return its exit code and texts."""
+    """Run the program with the arguments `words` to its end; return its exit code and output."""
     with tempfile.TemporaryFile("w+") as stdout, tempfile.TemporaryFile("w+") as stderr:
         command = [*PROGRAM, *words]
         code = start(command, stdout.fileno(), stderr.fileno(), folder=folder).wait()
@@ -185,7 +184,7 @@ def stop_template() -> None:
 
 
 def _read_environment() -> dict[str, str]:
-    return {name: text for name, text in os.environ.items() if name != _OF_EACH_TEST}
+    return {name: text for name, text in os.environ.items() if name != _TEST_VARIABLE}
 
 
 @contextlib.contextmanager
@@ -201,7 +200,7 @@ def _adopting_orphans() -> Iterator[None]:
 
 
 def main() -> None:
-    """Be the template: import the modules, and answer each request with a process id."""
+    """Run the template: import the modules, and answer each request with a process id."""
     requests = socket.socket(fileno=int(sys.argv[1]))
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as the entry point does
     for name in _MODULES:
@@ -236,16 +235,16 @@ def _fork_orphan(requests: socket.socket, request: bytes, descriptors: list[int]
         os._exit(0)
     os.close(writing)
     os.waitpid(between, 0)
-    with os.fdopen(reading) as told:
-        return int(told.read())
+    with os.fdopen(reading) as answer:
+        return int(answer.read())
 
 
 def _run_program(request: bytes, descriptors: list[int]) -> NoReturn:
-    """Be the program that a request names."""
+    """Run the program with the arguments of a request; never return."""
     words, folder = json.loads(request)
     os.setsid()
     os.chdir(folder)
-    sys.path[0] = folder  # as `python -m` has it
+    sys.path[0] = folder  # as `python -m` does
     for number, descriptor in enumerate(descriptors, start=1):
         os.dup2(descriptor, number)
         os.close(descriptor)
@@ -256,14 +255,14 @@ def _run_program(request: bytes, descriptors: list[int]) -> NoReturn:
     raise AssertionError("the program has returned")
 
 
-def _open_stream(as_before: TextIO, number: int, *, buffering: int) -> TextIO:
-    """Return a stream for a descriptor; the one before remembers whether it could seek."""
+def _open_stream(former: TextIO, number: int, *, buffering: int) -> TextIO:
+    """Return a stream for a new descriptor; `former` has cached whether the old one could seek."""
     return open(
         number,
         "w",
         buffering=buffering,
-        encoding=as_before.encoding,
-        errors=as_before.errors,
+        encoding=former.encoding,
+        errors=former.errors,
         closefd=False,
     )
 
