@@ -34,7 +34,7 @@ if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None]:
-    """Search modules and tests for no garbage: they are millions of objects that stay in use."""
+    """Exclude modules and tests from garbage collection: millions of objects that stay in use."""
     gc.disable()
     try:
         return (yield)

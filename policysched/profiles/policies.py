@@ -99,11 +99,6 @@ class PolicySet:
             found |= {metric.key: metric for metric in (*each.metrics, *each.cluster_metrics)}
         return list(found.values())
 
-    @property
-    def metric_source_names(self) -> tuple[str, ...]:
-        """Names of the metric sources that metrics select with `source NAME`."""
-        return self.program.sources if self.program else ()
-
 
 def load_policy_set(
     paths: Sequence[str],

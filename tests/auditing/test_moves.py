@@ -215,7 +215,7 @@ def test_the_guard_stops_circles(move: tuple[str, str, str, float], words: str) 
     """A workload is not moved again for the same rule, nor back to where it came from."""
     cluster = violators.Cluster()
     cluster.desk.cache.remove_node("f2")
-    cluster.guard = loop_guard.LoopGuard([violators.make_guarded_move(*move)], violators.DAY)
+    cluster.guard = loop_guard.LoopGuard([violators.make_workload_move(*move)], violators.DAY)
     cluster.desk.place(violators.make_pod("p"))
     found = cluster.plan()["p"]
     assert words in found if words else found == "f1"
@@ -224,25 +224,26 @@ def test_the_guard_stops_circles(move: tuple[str, str, str, float], words: str) 
 def test_the_number_of_moves_is_bounded() -> None:
     """The oldest ones of earlier runs go first, then those of this run."""
     many = [
-        violators.make_guarded_move("w", f"rule-{number}", "n", 20)
+        violators.make_workload_move("w", f"rule-{number}", "n", 20)
         for number in range(loop_guard.MAX_MOVES)
     ]
     guard = loop_guard.LoopGuard(
-        [violators.make_guarded_move("w", "old", "n", 30), *many], violators.DAY
+        [violators.make_workload_move("w", "old", "n", 30), *many], violators.DAY
     )
-    guard.add([violators.make_guarded_move("w", "new", "n", 0)])
+    guard.add([violators.make_workload_move("w", "new", "n", 0)])
     assert len(guard.moves) <= loop_guard.MAX_MOVES
     assert guard.moves[-1].rule == "new"
     assert guard.moves[0].rule != "rule-0"
     assert not guard.find_obstacle("w", ["new"], "m", violators.NOW)
     large = [
-        violators.make_guarded_move("w" * 1000, f"rule-{number}", "n", 20) for number in range(1000)
+        violators.make_workload_move("w" * 1000, f"rule-{number}", "n", 20)
+        for number in range(1000)
     ]
     guard = loop_guard.LoopGuard(large, violators.DAY)
-    guard.add([violators.make_guarded_move("w", "new", "n", 0)])
+    guard.add([violators.make_workload_move("w", "new", "n", 0)])
     assert len(loop_guard.encode_moves(guard.moves)) <= loop_guard.MAX_BYTES
     guard = loop_guard.LoopGuard((), violators.DAY)
-    guard.add(violators.make_guarded_move("w", f"rule-{number}", "n", 0) for number in range(5000))
+    guard.add(violators.make_workload_move("w", f"rule-{number}", "n", 0) for number in range(5000))
     assert len(guard.moves) <= loop_guard.MAX_MOVES
     assert guard.moves[-1].rule == "rule-4999"
 
@@ -250,9 +251,9 @@ def test_the_number_of_moves_is_bounded() -> None:
 def test_a_short_time_drops_no_moves_of_others() -> None:
     """A run with --not-again-within 1h must not let a run with 24h move a pod in a circle."""
     guard = loop_guard.LoopGuard(
-        [violators.make_guarded_move("w", "r", "n", 2)], datetime.timedelta(hours=1)
+        [violators.make_workload_move("w", "r", "n", 2)], datetime.timedelta(hours=1)
     )
-    guard.add([violators.make_guarded_move("v", "r", "n", 0)])
+    guard.add([violators.make_workload_move("v", "r", "n", 0)])
     kept = loop_guard.LoopGuard(guard.moves, violators.DAY)
     assert kept.find_obstacle("w", ["r"], "m", violators.NOW)
 
@@ -260,8 +261,8 @@ def test_a_short_time_drops_no_moves_of_others() -> None:
 def test_moves_survive_in_text() -> None:
     """What cannot be read is an error: without it, nothing would stop a circle."""
     moves = [
-        violators.make_guarded_move("w", "rule", "n", 1),
-        violators.make_guarded_move("v", "rule", "n", 2),
+        violators.make_workload_move("w", "rule", "n", 1),
+        violators.make_workload_move("v", "rule", "n", 2),
     ]
     text = loop_guard.encode_moves(moves)
     assert loop_guard.decode_moves(text, "here") == moves
@@ -273,5 +274,5 @@ def test_moves_survive_in_text() -> None:
 
 def test_moves_are_json_lines() -> None:
     """The ConfigMap can be read by people."""
-    (line,) = loop_guard.encode_moves([violators.make_guarded_move("w", "r", "n", 0)]).splitlines()
+    (line,) = loop_guard.encode_moves([violators.make_workload_move("w", "r", "n", 0)]).splitlines()
     assert msgspec.json.decode(line)["workload"] == "w"

@@ -1,4 +1,4 @@
-"""What carries out planned moves: the writes of the loop guard, the pace and the evictions."""
+"""Planned moves are carried out: writes of the loop guard, pace and evictions."""
 
 from __future__ import annotations
 
@@ -131,18 +131,20 @@ def test_the_move_of_a_failed_eviction_stays() -> None:
 def test_another_process_can_write_the_guard() -> None:
     """Its moves count, and stay."""
     world = _World()
-    world.conflicts = [[violators.make_guarded_move("default/ReplicaSet/x", "fast/pool", "n", 0)]]
+    world.conflicts = [[violators.make_workload_move("default/ReplicaSet/x", "fast/pool", "n", 0)]]
     assert world.move(_make_cluster("one")) == {"one": ("evicted", "")}
     assert len(world.stored) == 2
     other = _World()
-    other.conflicts = [[violators.make_guarded_move("default/ReplicaSet/one", "fast/pool", "n", 0)]]
+    other.conflicts = [
+        [violators.make_workload_move("default/ReplicaSet/one", "fast/pool", "n", 0)]
+    ]
     ((outcome, reason),) = other.move(_make_cluster("one")).values()
     assert outcome == "skipped"
     assert "loop guard" in reason
 
 
 def test_no_pod_is_evicted_if_the_guard_cannot_be_written() -> None:
-    """Without them, nothing would stop a circle."""
+    """Without the move of the pod, nothing would stop a circle."""
     world = _World()
     cluster = _make_cluster("one", "two", "three")
     world.conflicts = [[]] * 9
@@ -167,7 +169,7 @@ def test_moves_that_are_damaged_during_a_run_do_not_lose_the_report() -> None:
 
 def test_the_move_of_a_refused_eviction_is_removed_although_another_process_writes() -> None:
     """Otherwise it would be an obstacle for this workload, in this run and in later ones."""
-    other = violators.make_guarded_move("default/ReplicaSet/x", "fast/pool", "n", 0)
+    other = violators.make_workload_move("default/ReplicaSet/x", "fast/pool", "n", 0)
 
     class BusyWorld(_World):
         async def evict(self, pod: pod_shape.PodInfo) -> None:

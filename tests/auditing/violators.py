@@ -80,7 +80,7 @@ def make_pod(
     return owned.owner("ReplicaSet", workload or name, uid=workload or name)
 
 
-def make_guarded_move(
+def make_workload_move(
     workload: str, rule: str, node: str, hours_ago: float
 ) -> loop_guard.WorkloadMove:
     """Return a move some hours before now."""

@@ -52,10 +52,10 @@ def _describe_nodes(rule: Mapping[str, Any], *, names_profile: bool) -> Iterator
         pods = node["pods"]
         names = [f"{each['namespace']}/{each['name']}" for each in pods]
         more = f" and {len(names) - _MAX_PODS:,} more" if len(names) > _MAX_PODS else ""
-        told = pods[0]["evidence"] or pods[0]["reason"]
+        cause = pods[0]["evidence"] or pods[0]["reason"]
         count = output.format_count(len(pods), "pod")
         listed = ", ".join(names[:_MAX_PODS])
-        yield node["node"], f"{count}{profile} on node {node['node']}: {listed}{more} ({told})"
+        yield node["node"], f"{count}{profile} on node {node['node']}: {listed}{more} ({cause})"
 
 
 def _make_fingerprint(rule: str, profile: str, node: str) -> str:
