@@ -73,28 +73,38 @@ class _WatchedPods:
 class MetricViolationAges:
     """Measures how long metric rules have rejected pods, while samples are replayed."""
 
-    def __init__(self, audit: cluster_audit.ClusterAudit, found: violations.AuditResult) -> None:
-        """Watch the violations in `found` of the cluster that `audit` judges."""
-        self._audit = audit
+    def __init__(
+        self,
+        audit: cluster_audit.ClusterAudit,
+        found: violations.AuditResult,
+        pods: Mapping[str, pod_shape.PodInfo],
+        snap: snapshot.Snapshot,
+    ) -> None:
+        """Watch the violations in `found` in the cluster that `audit` judges.
+
+        `pods` are all pods of this cluster, keyed by `namespace/name`; `snap` shows its nodes,
+        which do not change.
+        """
         self._found = found
+        self._pods = pods
+        self._rows = {each.node: snap.find_row(each.node) for each in found.violations}
         self._watched: dict[_WatchKey, _WatchedPods] = {}
         self._seen_metrics: set[str] = set()
         self._now_seconds = 0.0
+        for each in found.violations:
+            if judging.reads_metrics(each.rule):
+                self._watch(each, audit)
 
-    def watch(self, pods: Mapping[str, pod_shape.PodInfo], snap: snapshot.Snapshot) -> None:
-        """Find the violating pods among those of the cluster, keyed by `namespace/name`."""
-        for each in self._found.violations:
-            if not judging.reads_metrics(each.rule):
-                continue
-            info = pods[each.pods[0].key]
-            judge = self._audit.find_judge(info)
-            rules = () if judge is None else judge.rules
-            rule = next((one for one in rules if one.head.name == each.rule.head.name), None)
-            row = snap.find_row(each.node)
-            if judge is not None and isinstance(rule, reject.Reject) and row is not None:
-                key = _make_key(each, info)
-                watched = self._watched.setdefault(key, _WatchedPods(judge, rule))
-                watched.placed[row] = [info]
+    def _watch(self, violation: violations.Violation, audit: cluster_audit.ClusterAudit) -> None:
+        info = self._pods[violation.pods[0].key]
+        judge = audit.find_judge(info)
+        rules = () if judge is None else judge.rules
+        rule = next((one for one in rules if one.head.name == violation.rule.head.name), None)
+        row = self._rows[violation.node]
+        if judge is not None and isinstance(rule, reject.Reject) and row is not None:
+            key = _make_key(violation, info)
+            watched = self._watched.setdefault(key, _WatchedPods(judge, rule))
+            watched.placed[row] = [info]
 
     def observe(self, snap: snapshot.Snapshot, metrics: Collection[str]) -> None:
         """Judge the pods that rules over one of `metrics` reject, after a step of these metrics.
@@ -109,20 +119,13 @@ class MetricViolationAges:
             if not own.isdisjoint(metrics) and own <= self._seen_metrics:
                 each.observe(snap)
 
-    def add_ages(
-        self, pods: Mapping[str, pod_shape.PodInfo], snap: snapshot.Snapshot
-    ) -> list[violations.Violation]:
+    def list_aged_violations(self) -> list[violations.Violation]:
         """Return the violations with the ages of those by metrics."""
-        return [self._add_age(each, pods, snap) for each in self._found.violations]
+        return [self._add_age(each) for each in self._found.violations]
 
-    def _add_age(
-        self,
-        violation: violations.Violation,
-        pods: Mapping[str, pod_shape.PodInfo],
-        snap: snapshot.Snapshot,
-    ) -> violations.Violation:
-        watched = self._watched.get(_make_key(violation, pods[violation.pods[0].key]))
-        row = snap.find_row(violation.node)
+    def _add_age(self, violation: violations.Violation) -> violations.Violation:
+        watched = self._watched.get(_make_key(violation, self._pods[violation.pods[0].key]))
+        row = self._rows[violation.node]
         begun = None if watched is None or row is None else watched.beginnings.get(row)
         if begun is None:
             return violation

@@ -101,11 +101,11 @@ class AuditSource:
         audit = cluster_audit.ClusterAudit(
             past.choice.choose_framework, past.cluster.cache.snapshot
         )
-        ages = violation_ages.MetricViolationAges(audit, result)
-        ages.watch(past.cluster.placed, past.cluster.cache.snapshot())
+        ages = violation_ages.MetricViolationAges(
+            audit, result, past.cluster.placed, past.cluster.cache.snapshot()
+        )
         metric_replay.replay_samples(past.cluster, histories, times, ages.observe)
-        aged = ages.add_ages(past.cluster.placed, past.cluster.cache.snapshot())
-        return decider, dataclasses.replace(result, violations=aged)
+        return decider, dataclasses.replace(result, violations=ages.list_aged_violations())
 
     def _make_history_times(self) -> metric_histories.HistoryTimes:
         from policysched.offline import metric_histories  # noqa: PLC0415 - imports an HTTP client
