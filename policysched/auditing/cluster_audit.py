@@ -25,7 +25,8 @@ class ClusterAudit:
 
     Attributes:
         pod_count: number of pods judged so far.
-        unknown: number of pods that a rule could not judge for lack of samples, by rule.
+        unknown: number of pods that a rule could not judge for lack of present or past samples, by
+            rule.
     """
 
     def __init__(

@@ -17,8 +17,9 @@ class ViolationAge:
     """How long a violation has lasted.
 
     Attributes:
-        seconds: the time since the first sample of the violation, or since it was first seen.
-        is_minimum: whether the violation was there at the beginning of the known history.
+        seconds: the time since the first sample of the present rejection.
+        is_minimum: whether the violation may be older: the first samples of the history show it, or
+            `until` may have held the node before.
     """
 
     seconds: float
@@ -55,8 +56,8 @@ class AuditResult:
     Attributes:
         violations: in the order of the rules, then of the nodes and pods.
         pod_count: number of pods that were judged.
-        unknown: number of pods that a rule could not judge for lack of samples, keyed by the name
-            of the rule.
+        unknown: number of pods that a rule could not judge for lack of present or past samples,
+            keyed by the name of the rule.
         attempt_rules: the names of rules about the moment of an attempt, which judge no running
             pod.
     """

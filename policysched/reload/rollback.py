@@ -123,8 +123,8 @@ class Rollback:
         """Write a version and its annotations unless they are already there."""
         _, former = version
         data, present = _make_config_map_data(former), _select_policy_data(target)
-        said = target.metadata.annotations
-        is_frozen = freeze or statuses.are_reloads_frozen(said)
+        current = target.metadata.annotations
+        is_frozen = freeze or statuses.are_reloads_frozen(current)
         # Without a freeze the annotation is not needed. If it stayed, its version would be
         # loaded even during a later freeze.
         # Without params, because they may have changed since the version was stored.
@@ -138,7 +138,7 @@ class Rollback:
         if (
             data == present
             and not binary
-            and all(said.get(name) == to for name, to in annotations.items())
+            and all(current.get(name) == to for name, to in annotations.items())
         ):
             return RollbackResult(version, is_written=False, is_frozen=is_frozen)
         dropped = dict.fromkeys(present.keys() - data.keys())

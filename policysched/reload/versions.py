@@ -212,7 +212,7 @@ class VersionChecker:
             ConfigurationError: the settings have errors.
         """
         if not self._has_rollouts:
-            return self._refuse_rollout(offer)
+            return self._require_no_stages(offer)
         found = self._configuration.policies.rollout
         if offer.rollout_text is not None:
             from policysched.config import config_reading  # noqa: PLC0415 - jsonschema takes 30 ms
@@ -220,8 +220,12 @@ class VersionChecker:
             found = config_reading.parse_rollout(offer.rollout_text, self._configuration)
         return found
 
-    def _refuse_rollout(self, offer: OfferedVersion) -> settings.RolloutSettings:
-        """Return settings without stages, or refuse stages."""
+    def _require_no_stages(self, offer: OfferedVersion) -> settings.RolloutSettings:
+        """Return settings without stages.
+
+        Raises:
+            ConfigurationError: stages are declared.
+        """
         if offer.rollout_text is None and not self._configuration.policies.rollout.stages:
             return settings.RolloutSettings()
         raise errors.ConfigurationError(
