@@ -110,7 +110,7 @@ def add_policy_reloads(
 
     keeper = follow_policies(around, start, source, reloads, take)
     if keeper is not None:
-        added.stored.on_missing = lambda: keeper.add_version(in_use.current, in_use.origin)
+        added.store.on_missing = lambda: keeper.add_version(in_use.current, in_use.origin)
 
 
 def make_writing_profiles_factory(

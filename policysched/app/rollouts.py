@@ -12,8 +12,8 @@ from policysched.reload.rollouts import (
     measuring,
     parts,
     query_values,
-    records,
     rollout_metrics,
+    rollout_store,
 )
 from policysched.scheduler import scheduler as schedulers
 
@@ -27,14 +27,14 @@ def add_rollouts(
 
     `source` offers the versions.
     """
-    stored = records.RolloutRecords(
+    store = rollout_store.RolloutStore(
         config_maps.ConfigMapClient(joined.api), joined.config.policies.history_config_map
     )
     components = parts.RolloutParts(
         joined.profiles,
         joined.policies,
         source,
-        stored,
+        store,
         guard_evaluation.GuardEvaluator(
             measuring.StageMeasurements(joined.scheduler, joined.clock),
             query_values.GuardQueryClient(joined.config.prometheus),

@@ -29,7 +29,7 @@ from policysched.reload import (
     status_annotations,
     versions,
 )
-from policysched.reload.rollouts import records
+from policysched.reload.rollouts import rollout_store
 from policysched.rollout import progress
 
 _log = logging.getLogger("policysched")
@@ -205,7 +205,7 @@ class InitialVersionFinder:
 
         None if the offered version is in force itself, or if no version was in force before.
         """
-        stored = await records.RolloutRecords(store, self._settings.history_config_map).read()
+        stored = await rollout_store.RolloutStore(store, self._settings.history_config_map).read()
         state = stored.state if stored.state and stored.state.new_hash == new_hash else None
         is_promoted = state is not None and state.status is progress.RolloutStatus.PROMOTED
         if is_promoted or versions.hash_texts(offer.texts) in stored.former_texts:
@@ -223,7 +223,7 @@ class InitialVersionFinder:
 
     async def _is_in_rollout(self, store: config_map_store.ConfigMapStore, new_hash: str) -> bool:
         """Return whether the stored rollout is running, and is that of a version."""
-        stored = await records.RolloutRecords(store, self._settings.history_config_map).read()
+        stored = await rollout_store.RolloutStore(store, self._settings.history_config_map).read()
         state = stored.state
         return state is not None and state.is_running and state.new_hash == new_hash
 

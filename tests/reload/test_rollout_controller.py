@@ -20,7 +20,7 @@ from policysched.reload.rollouts import (
     measuring,
     parts,
     query_values,
-    records,
+    rollout_store,
 )
 from policysched.rollout import guards, progress, settings
 from policysched.scheduler import counters
@@ -54,7 +54,7 @@ class Scene(reloads.Scene):
         self.state.declares_stages = True
         self.store = store or memory_store.MemoryStore()
         self.is_leading = True
-        self.records = records.RolloutRecords(self.store, HISTORY)
+        self.rollout_store = rollout_store.RolloutStore(self.store, HISTORY)
         components = parts.RolloutParts(
             self.live,
             self.state,
@@ -64,7 +64,7 @@ class Scene(reloads.Scene):
                 lambda offered: self.recipe.compute_hash(offered.texts),
                 held_hash,
             ),
-            self.records,
+            self.rollout_store,
             guard_evaluation.GuardEvaluator(
                 measuring.StageMeasurements(self.world.scheduler, self.world.clock),
                 query_values.GuardQueryClient({}),
@@ -164,7 +164,7 @@ class Scene(reloads.Scene):
 
     async def read_stored(self) -> progress.RolloutState:
         """Return the stored state."""
-        found = (await self.records.read()).state
+        found = (await self.rollout_store.read()).state
         assert found is not None
         return found
 

@@ -10,7 +10,7 @@ import pytest
 from policysched import errors
 from policysched.kube import errors as kube_errors
 from policysched.reload import status_annotations
-from policysched.reload.rollouts import records, requests
+from policysched.reload.rollouts import requests, rollout_store
 from policysched.rollout import progress, settings
 from tests import builders
 from tests.kube.asynchronous import asynchronous
@@ -44,7 +44,7 @@ class Scene:
         """Let the leader store a state."""
         made = self.store.put(HISTORY, {})
         if state is not None:
-            value = {records.KEY: msgspec.json.encode(state)}
+            value = {rollout_store.KEY: msgspec.json.encode(state)}
             self.store.objects[HISTORY] = msgspec.structs.replace(made, binary_data=value)
 
     @property
@@ -75,7 +75,7 @@ async def test_a_cluster_without_a_history_has_had_no_rollout() -> None:
 async def test_a_state_that_cannot_be_read_is_none() -> None:
     """Somebody has edited it by hand."""
     scene = Scene()
-    damaged = {records.KEY: b'{"newHash": 7}'}
+    damaged = {rollout_store.KEY: b'{"newHash": 7}'}
     made = scene.store.objects[HISTORY]
     scene.store.objects[HISTORY] = msgspec.structs.replace(made, binary_data=damaged)
     assert (await scene.rollouts.read()).state is None

@@ -2,8 +2,9 @@
 
 controller        the way of a version through its stages; read it first
 parts             the version that passes stages, and what the controller uses
-guard_evaluation  the verdicts of the guards; measuring counts decisions, query_values asks
-records           the stored state; state_storage reads and writes it, and retries
+guard_evaluation  the verdicts of the guards
+measuring         counts of decisions; query_values has the answers of Prometheus
+rollout_store     the stored state; state_sync reads and writes it in the background
 requests          the stored state and the requests of operators, for commands
 rollout_metrics   metrics
 """

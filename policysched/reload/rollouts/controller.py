@@ -42,7 +42,7 @@ from policysched.cluster.objects import objects
 from policysched.profiles import policies
 from policysched.reload import state as states
 from policysched.reload import versions
-from policysched.reload.rollouts import parts, state_storage
+from policysched.reload.rollouts import parts, state_sync
 from policysched.rollout import pod_choice, progress
 
 _log = logging.getLogger("policysched")
@@ -59,7 +59,7 @@ class RolloutController:
     Attributes:
         outcomes: number of rollouts that ended in this process, by outcome.
         evaluator: evaluates the guards of the stage.
-        stored: the state in the cluster.
+        store: reads and writes the state in the cluster.
     """
 
     def __init__(
@@ -72,15 +72,15 @@ class RolloutController:
         """Control the versions of `components.live`; no rollout begins before the first term."""
         self.outcomes: Counter[str] = Counter()
         self.evaluator = components.evaluator
-        self.stored = components.stored
+        self.store = components.store
         self._live = components.live
         self._state = components.state
         self._source = components.source
         self._is_leading = components.is_leading
         self._clock = clock
         self._sleep = sleep
-        self._storage = state_storage.RolloutStateStorage(components.stored, clock, rng, sleep)
-        self._storage.on_change = self.tick
+        self._sync = state_sync.RolloutStateSync(components.store, clock, rng, sleep)
+        self._sync.on_change = self.tick
         self._candidate: parts.RolloutCandidate | None = None
         # The newest offer of the source; None before the first.
         self._offer: versions.OfferedVersion | None = None
@@ -117,7 +117,7 @@ class RolloutController:
 
     def _was_in_force(self, checked: versions.CheckedVersion) -> bool:
         texts = versions.hash_texts(checked.texts)
-        return texts in self._own_texts or texts in self._storage.former_texts
+        return texts in self._own_texts or texts in self._sync.former_texts
 
     def stage_version(self, checked: versions.CheckedVersion, made: policies.Profiles) -> None:
         """Begin the rollout of a version; on a standby, wait until this process leads.
@@ -170,13 +170,13 @@ class RolloutController:
             _log.warning("the rollout of %s ends: the policies were edited", state.new_hash)
             self.outcomes[progress.RolloutStatus.REPLACED.value] += 1
         self.evaluator.end()
-        self._storage.write(progress.replace_rollout(state, self._clock.now()))
+        self._sync.write(progress.replace_rollout(state, self._clock.now()))
         self._act_on(None)
 
     def _act_on(self, state: progress.RolloutState | None) -> None:
         """Set the state of the candidate's rollout; without one, publish how the last one ended."""
         self._acting = state
-        newest = self._storage.newest
+        newest = self._sync.newest
         ended = None if newest is None or newest.is_running else newest
         self._state.rollout = state or ended
 
@@ -221,14 +221,14 @@ class RolloutController:
             await self._sleep(_TICK_SECONDS)
         await self._source.catch_up()
         self._has_caught_up = True
-        await self._storage.run_term()
+        await self._sync.run_term()
 
     def _is_ready(self) -> bool:
         """Return whether the candidate and the state of its rollout are known."""
         if not self._may_have_rollout:
             return True
         is_offered = self._has_caught_up and self._offer is not None
-        return is_offered and self._storage.is_read and not self._source.is_busy()
+        return is_offered and self._sync.is_read and not self._source.is_busy()
 
     @property
     def _may_have_rollout(self) -> bool:
@@ -238,7 +238,7 @@ class RolloutController:
 
     def _stand_by(self) -> None:
         """Decide nothing about the rollout: another process may continue it."""
-        self._storage.end_term()
+        self._sync.end_term()
         self._has_caught_up, self._next = False, None
         self._acting = self._state.rollout = None
         self._state.is_rollout_stored = False
@@ -259,22 +259,22 @@ class RolloutController:
         """As the leader, take the next step of the rollout."""
         if not self._is_leading():
             return
-        if not (self._has_caught_up and self._storage.is_read):
+        if not (self._has_caught_up and self._sync.is_read):
             self._state.is_rollout_stored = not self._may_have_rollout
             return
         if self._candidate is not None:
             self._take_step(self._candidate)
         elif not self._source.is_busy():
             self._end_abandoned_rollout()
-        newest = self._storage.newest
+        newest = self._sync.newest
         is_awaited = self._acting is None and newest is not None and newest.is_running
-        self._state.is_rollout_stored = not (is_awaited or self._storage.has_unwritten_end)
+        self._state.is_rollout_stored = not (is_awaited or self._sync.has_unwritten_end)
 
     # --- steps ------------------------------------------------------------------------------------
 
     def _end_abandoned_rollout(self) -> None:
         """End a stored rollout whose version is not offered any more, or is refused now."""
-        newest, offer = self._storage.newest, self._offer
+        newest, offer = self._sync.newest, self._offer
         if newest is None or offer is None:
             return
         is_edited_back = self._source.compute_hash(offer) == self._state.current.hash
@@ -291,7 +291,7 @@ class RolloutController:
             self._put_in_force(candidate)  # the stored history was not known before
         elif acting is None and (self._next is None or self._state.is_frozen):
             self._begin(candidate)
-        elif self._next is not None and self._storage.stored is self._next:
+        elif self._next is not None and self._sync.stored is self._next:
             self._take_stored_step(candidate, self._next)
         elif acting is None:
             pass  # the beginning is being stored
@@ -302,10 +302,10 @@ class RolloutController:
 
     def _begin(self, candidate: parts.RolloutCandidate) -> None:
         """Continue the stored rollout of the candidate, or store the beginning of a new one."""
-        newest, now = self._storage.newest, self._clock.now()
+        newest, now = self._sync.newest, self._clock.now()
         if self._next is not None:
             if self._state.is_frozen:
-                self._storage.write(progress.replace_rollout(self._next, now))
+                self._sync.write(progress.replace_rollout(self._next, now))
                 self._next = None
         elif newest is not None and progress.can_continue(newest, candidate.hash, candidate.plan):
             self._continue(candidate, newest)
@@ -329,7 +329,7 @@ class RolloutController:
 
     def _store_step(self, state: progress.RolloutState) -> None:
         self._next = state
-        self._storage.write(state)
+        self._sync.write(state)
 
     def _take_stored_step(
         self, candidate: parts.RolloutCandidate, state: progress.RolloutState
@@ -351,14 +351,14 @@ class RolloutController:
         if after.status is progress.RolloutStatus.ROLLED_BACK:
             self.outcomes[after.status.value] += 1
             self._next = None
-            self._storage.write(after)
+            self._sync.write(after)
             self._roll_back(after)
         elif after.is_running and after.stage == before.stage:
             self._act_on(after)
             is_withdrawn = self._next is not None
             self._next = None
-            if is_withdrawn or self._storage.is_due or after.is_paused != before.is_paused:
-                self._storage.write(after)
+            if is_withdrawn or self._sync.is_due or after.is_paused != before.is_paused:
+                self._sync.write(after)
         elif self._next is None:
             self._store_step(after)
 

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from policysched.profiles import policies
 from policysched.reload import live_profiles, versions
 from policysched.reload import state as states
-from policysched.reload.rollouts import guard_evaluation, records
+from policysched.reload.rollouts import guard_evaluation, rollout_store
 from policysched.rollout import settings
 
 
@@ -61,7 +61,7 @@ class RolloutParts:
         live: the profiles in use.
         state: the version in force, and the newest rollout.
         source: offers versions.
-        stored: the state in the cluster.
+        store: reads and writes the state in the cluster.
         evaluator: evaluates the guards of the stage.
         is_leading: returns whether this process leads.
     """
@@ -69,6 +69,6 @@ class RolloutParts:
     live: live_profiles.LiveProfiles
     state: states.PolicyState
     source: RolloutSource
-    stored: records.RolloutRecords
+    store: rollout_store.RolloutStore
     evaluator: guard_evaluation.GuardEvaluator
     is_leading: Callable[[], bool]

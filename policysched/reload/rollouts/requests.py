@@ -14,7 +14,7 @@ from policysched.kube import config_maps
 from policysched.kube import errors as kube_errors
 from policysched.reload import config_map_store
 from policysched.reload import status_annotations as statuses
-from policysched.reload.rollouts import records
+from policysched.reload.rollouts import rollout_store
 from policysched.rollout import progress
 
 Verb = Literal["pause", "resume", "promote", "abort"]
@@ -80,7 +80,7 @@ class RolloutRequests:
         """Use the ConfigMaps `policies` and `history`, given as `NAMESPACE/NAME`."""
         self._store = store
         self._policies = policies
-        self._records = records.RolloutRecords(store, history)
+        self._rollouts = rollout_store.RolloutStore(store, history)
 
     async def read(self) -> NewestRollout:
         """Return the newest rollout.
@@ -93,7 +93,7 @@ class RolloutRequests:
         policies = await self._store.read_config_map(namespace, name)
         if policies is None:
             raise errors.InputError(f"configmap {self._policies}", "does not exist")
-        return NewestRollout(policies, (await self._records.read()).state)
+        return NewestRollout(policies, (await self._rollouts.read()).state)
 
     async def request(self, verb: Verb) -> RequestResult:
         """Write a request about the running rollout, unless another rollout begins meanwhile.

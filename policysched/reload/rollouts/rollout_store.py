@@ -44,7 +44,7 @@ def decode_stored_rollout(config_map: config_maps.ConfigMap | None) -> StoredRol
     return StoredRollout(state, hashes)
 
 
-class RolloutRecords:
+class RolloutStore:
     """Reads and writes the ConfigMap.
 
     Attributes:

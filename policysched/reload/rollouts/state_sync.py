@@ -14,7 +14,7 @@ from typing import NoReturn
 from policysched import clock as clocks
 from policysched.kube import errors
 from policysched.reload import retries
-from policysched.reload.rollouts import records
+from policysched.reload.rollouts import rollout_store
 from policysched.rollout import progress
 
 _log = logging.getLogger("policysched")
@@ -27,29 +27,29 @@ _FAULT_PAUSE_SECONDS = 10.0
 _PROMOTED = progress.RolloutStatus.PROMOTED
 
 
-class RolloutStateStorage:
+class RolloutStateSync:
     """Keeps the state in the cluster equal to that of the leader.
 
     Attributes:
         is_read: whether the state was read in this term.
         stored: the state in the cluster, as last read or written; None if there is none.
-        former_texts: hashes of the texts of stored versions; see `records.StoredRollout`.
+        former_texts: hashes of the texts of stored versions; see `rollout_store.StoredRollout`.
         on_change: called after each successful request.
     """
 
     def __init__(
         self,
-        stored: records.RolloutRecords,
+        store: rollout_store.RolloutStore,
         clock: clocks.Clock,
         rng: random.Random,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
-        """Use the ConfigMap of `stored`; `rng` randomises the delays of retries."""
+        """Use the ConfigMap of `store`; `rng` randomises the delays of retries."""
         self.is_read = False
         self.stored: progress.RolloutState | None = None
         self.former_texts: frozenset[str] = frozenset()
         self.on_change: Callable[[], None] = lambda: None
-        self._records = stored
+        self._store = store
         self._clock = clock
         self._sleep = sleep
         self._read_retries = retries.RequestRetries("the state of the rollout", rng, "read")
@@ -120,7 +120,7 @@ class RolloutStateStorage:
             await self._sleep(pause_seconds)
 
     async def _read(self) -> None:
-        found = await self._records.read()
+        found = await self._store.read()
         self.is_read, self.stored, self.former_texts = True, found.state, found.former_texts
         unwritten, self._wanted = self._wanted, None
         self._is_wanted.clear()
@@ -132,7 +132,7 @@ class RolloutStateStorage:
         """Write the wanted state, which may change meanwhile."""
         state = self._wanted
         if state is not None:
-            await self._records.write(state)
+            await self._store.write(state)
             self.stored = state
             if self._wanted is state:
                 self._wanted = None
