@@ -38,6 +38,8 @@ PODS_PER_SECOND = 100
 _BATCH = 20
 _LIMIT_SECONDS = 600.0
 _KEPT = 100_000
+_EDITS_FOR_ENDS = 200
+"""With more edits, some versions must be promoted, and some rolled back."""
 _ROLLOUT = {
     "minPods": 5,
     "guards": [{"name": "pending", "measure": "unschedulable", "most": 0.5}],
@@ -142,11 +144,14 @@ def _judge(
         for key in kept["binaryData"]
         if any(version_hash in key for version_hash in stuck)
     ]
+    promoted = log.count("policysched: promoted")
+    if len(offered) > _EDITS_FOR_ENDS and not (promoted and reasons):
+        violations.append(f"{promoted} promoted, {len(reasons)} rolled back: nothing was tried")
     violations += [f"rolled back without numbers: {each}" for each in reasons if ">" not in each]
     return Outcome(
         pods,
         log.count(": stage 1 of"),
-        log.count("policysched: promoted"),
+        promoted,
         log.count("ends: the policies were edited"),
         reasons,
         violations,

@@ -341,6 +341,7 @@ class RolloutController:
         else:
             self.outcomes[state.status.value] += 1
             self._act_on(state)
+            _log.info("promoted %s: %s", candidate.hash, state.reason)
             self._put_in_force(candidate)
 
     def _check_stage(
