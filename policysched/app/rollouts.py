@@ -62,6 +62,7 @@ def make_rollout_source(
     return parts.RolloutSource(
         watched.catch_up,
         lambda: reloads.is_busy,
+        lambda: reloads.is_hindered,
         lambda offer: checker.compute_hash(offer.texts),
         start.staged_hash if start.offer.is_frozen else "",
     )

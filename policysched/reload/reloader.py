@@ -92,6 +92,7 @@ class Reloader(Generic[_Made]):
     Attributes:
         state: the version in use, and the outcomes of offers.
         is_busy: whether an offer waits or is being considered.
+        is_hindered: whether a good version cannot be used at the moment, and is retried.
         stages: puts versions in force in stages; None for at once.
     """
 
@@ -118,7 +119,7 @@ class Reloader(Generic[_Made]):
         self.state = state
         self.is_busy = False
         self.stages: VersionStages[_Made] | None = None
-        self._is_hindered = False
+        self.is_hindered = False
         self._checker = checker
         self._live = live
         self._make = make
@@ -137,7 +138,7 @@ class Reloader(Generic[_Made]):
     async def run(self) -> NoReturn:
         """Load offered versions until cancelled."""
         while True:
-            await self._wait_for_offer(RETRY_SECONDS if self._is_hindered else None)
+            await self._wait_for_offer(RETRY_SECONDS if self.is_hindered else None)
             self._offered.clear()
             await self._consider_offer(self._newest)
             self.is_busy = self._offered.is_set()
@@ -154,9 +155,9 @@ class Reloader(Generic[_Made]):
     async def _consider_offer(self, offer: versions.OfferedVersion) -> None:
         """Load an offer if it is new, permitted, and not the version in use."""
         essence = self._make_comparison_key(offer)
-        if essence == self._considered and not self._is_hindered:
+        if essence == self._considered and not self.is_hindered:
             return
-        self._considered, self._is_hindered = essence, False
+        self._considered, self.is_hindered = essence, False
         version_hash = self._checker.compute_hash(offer.texts)
         if offer.is_frozen != self.state.is_frozen:
             change = "frozen" if offer.is_frozen else "no longer frozen"
@@ -211,6 +212,8 @@ class Reloader(Generic[_Made]):
         if not is_staged and self._is_held_by_freeze(offer):  # its stages were removed
             self._hold_back(found.hash)
             return
+        if is_staged:
+            self.state.forget_refusal_of_others(found.hash)
         refusal = self._use_version(found, is_staged=is_staged)
         if refusal is not None:
             self._refuse_version(refusal)
@@ -267,7 +270,7 @@ class Reloader(Generic[_Made]):
             else:
                 self._live.use_version(checked.policy_set, made)
         except errors.InputError as error:  # a missing permission may be granted later
-            self._is_hindered = True
+            self.is_hindered = True
             return versions.make_version_refusal(checked.hash, error)
         return None
 

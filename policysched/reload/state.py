@@ -136,6 +136,22 @@ class PolicyState:
         self.reloads[OfferOutcome.LOADED] += 1
         self._notify_listeners(ReloadEvent(OfferOutcome.LOADED, version.hash))
 
+    def record_promoted_version(self, version: VersionInUse) -> None:
+        """Record that a version has passed its stages; a later edit may be refused meanwhile."""
+        self.current = version
+        self._forget_refusal_of(version.hash)
+        self.reloads[OfferOutcome.LOADED] += 1
+        self._notify_listeners(ReloadEvent(OfferOutcome.LOADED, version.hash))
+
+    def forget_refusal_of_others(self, version_hash: str) -> None:
+        """Forget why another version was refused: the newest offer is a good version."""
+        if self.refused is not None and self.refused.hash != version_hash:
+            self.refused = self.refused_at = None
+
+    def _forget_refusal_of(self, version_hash: str) -> None:
+        if self.refused is not None and self.refused.hash == version_hash:
+            self.refused = self.refused_at = None
+
     def record_refusal(self, refusal: versions.VersionRefusal, now: datetime.datetime) -> None:
         """Record that a version cannot be used."""
         self.refused, self.refused_at = refusal, now
@@ -156,7 +172,7 @@ class PolicyState:
 
     def record_staged_version(self, version_hash: str) -> None:
         """Record that a version begins a rollout, or enters its next stage."""
-        self.refused = self.refused_at = None
+        self._forget_refusal_of(version_hash)
         self._notify_listeners(ReloadEvent(OfferOutcome.STAGED, version_hash))
 
     def record_rolled_back_version(

@@ -122,7 +122,8 @@ def _keep_rollout_annotations(
 ) -> dict[str, str | None]:
     """Return changes without those of a rollout that the process does not know, or has to store."""
     kept = {ROLLOUT}
-    if wished[STATUS] == "ok" and present.get(STATUS) in {"rollout", "rolledBack"}:
+    is_told = wished[STATUS] == "ok" or wished[ERRORS] == present.get(ERRORS)
+    if is_told and present.get(STATUS) in {"rollout", "rolledBack"}:
         kept |= {STATUS, ERRORS}
     return {key: value for key, value in wished.items() if key not in kept}
 

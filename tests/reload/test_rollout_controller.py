@@ -61,6 +61,7 @@ class Scene(reloads.Scene):
             parts.RolloutSource(
                 self._catch_up,
                 lambda: self.reloads.is_busy,
+                lambda: self.reloads.is_hindered,
                 lambda offered: self.recipe.compute_hash(offered.texts),
                 held_hash,
             ),
@@ -78,6 +79,7 @@ class Scene(reloads.Scene):
         self.reloads.stages = self.rollouts
         self.rollouts.notice_offer(reloads.offer(reloads.EAST))
         self.behind: versions.OfferedVersion | None = None
+        self.shown: versions.OfferedVersion | None = None
         self._term = contextlib.AsyncExitStack()
         self._sleepers: list[tuple[float, asyncio.Future[None]]] = []
         self._pods = 0
@@ -101,6 +103,9 @@ class Scene(reloads.Scene):
         """Offer what the watch has not shown yet."""
         if self.behind is not None:
             await self.take(self.behind)
+        if self.shown is not None:
+            self.rollouts.notice_offer(self.shown)
+            self.reloads.submit_offer(self.shown)
 
     async def take(self, *offers: versions.OfferedVersion) -> list[str]:
         """Offer versions to the reloader and to the controller."""

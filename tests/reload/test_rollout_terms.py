@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import time
 from typing import Any
 
 from policysched import errors
@@ -574,3 +575,65 @@ async def test_victims_are_counted_once() -> None:
             found.victims, found.nominated_node_name = victims, "west"
             measured._count_decision(found)
         assert measured.new.evictions == 2
+
+
+@asynchronous
+async def test_a_term_waits_until_the_newest_version_is_checked() -> None:
+    """The watch has just shown it; the stored verdict is about it."""
+    first = controllers.Scene()
+    async with first.running():
+        await _roll_back_nowhere(first)
+    following = controllers.Scene(first.store)
+    following.is_leading = False
+    check = following.recipe.check_version
+
+    def check_slowly(
+        offered: versions.OfferedVersion,
+    ) -> versions.CheckedVersion | versions.VersionRefusal:
+        time.sleep(0.05)
+        return check(offered)
+
+    async with following.running():
+        await following.take(reloads.offer(_OTHER))
+        following.recipe.check_version = check_slowly  # type: ignore[method-assign]  # a long text
+        following.shown = reloads.offer(controllers.NOWHERE)
+        await following.lead()
+        await following.tick()
+        assert following.state.is_rolled_back
+        assert (await following.read_stored()).status is progress.RolloutStatus.ROLLED_BACK
+
+
+@asynchronous
+async def test_a_version_that_lacks_a_right_after_a_restart_keeps_its_verdict() -> None:
+    """It is tried again each minute, and must not pass its stages then."""
+    first = controllers.Scene()
+    async with first.running():
+        await _roll_back_nowhere(first)
+    following = controllers.Scene(first.store)
+    following.is_leading = False
+    async with following.running():
+        following.live._require = _refuse
+        assert await following.take(reloads.offer(controllers.NOWHERE)) == ["refused"]
+        await following.lead()
+        await following.tick()
+        assert (await following.read_stored()).status is progress.RolloutStatus.ROLLED_BACK
+
+
+@asynchronous
+async def test_steps_do_not_hide_that_a_later_edit_was_refused() -> None:
+    """The ConfigMap still has the bad text."""
+    scene = controllers.Scene()
+    async with scene.running():
+        await scene.lead()
+        await scene.stage(reloads.offer(reloads.WEST))
+        await scene.take(reloads.offer(reloads.BAD))
+        await scene.place_pods()
+        await scene.tick()
+        assert scene.rollout.stage == 1
+        assert scene.state.refused is not None
+        await scene.place_pods()
+        await scene.tick()
+        assert scene.state.current.hash == scene.rollout.new_hash
+        assert scene.state.refused is not None
+        assert await scene.stage(reloads.offer(_OTHER)) == ["staged"]
+        assert scene.state.refused is None

@@ -141,6 +141,19 @@ async def test_annotations_of_a_rollout_stay_until_it_is_known() -> None:
 
 
 @asynchronous
+async def test_a_rollback_is_not_called_a_refusal_before_its_state_is_read() -> None:
+    """The same process leads again."""
+    scene = Scene()
+    rolled_back = {"policysched.io/status": "rolledBack", "policysched.io/errors": REFUSAL.details}
+    scene.watched.record_state(scene.store.put(NAME, {}, rolled_back))
+    scene.state.is_rollout_stored = False
+    scene.state.record_refusal(REFUSAL, builders.EPOCH)
+    async with scene.running():
+        assert scene.told["status"] == "rolledBack"
+        assert scene.told["errors"] == REFUSAL.details
+
+
+@asynchronous
 async def test_the_watch_catches_up_with_the_cluster() -> None:
     """A new leader waits for it before it acts."""
     scene = Scene()

@@ -10,16 +10,16 @@
 2. **Stages.** `tick` compares the candidate with the state of its rollout, and takes one step:
    begin or continue the rollout (`_begin`); follow the request of the operator and the guards
    (`_check_stage`); put a promoted version in force (`_put_in_force`).
-3. **Storage.** The leader stores a step before the new version decides about more pods (`_next`),
-   and a rollback after the version has ceased to decide. If it dies in between, the next leader
-   repeats the step.
+3. **Storage.** The leader stores a step (`_unstored_step`) before the new version decides about
+   more pods, and a rollback after the version has ceased to decide. If it dies in between, the next
+   leader repeats the step.
 
 **Terms.** Only a leader takes steps. `lead` begins a term: the process catches up with the source
 and with the stored state before it schedules, and continues the stored rollout of the candidate. On
 a standby, the candidate decides about no pod. It is in force as soon as the leader uses it
 (`_follow_leader`).
 
-A candidate has at most one rollout, whose state is `_acting`. The leader publishes it, or how the
+A candidate has at most one rollout, whose state is `_rollout`. The leader publishes it, or how the
 last one ended, in `PolicyState.rollout`; other processes have None there.
 """
 
@@ -85,12 +85,12 @@ class RolloutController:
         # The newest offer of the source; None before the first.
         self._offer: versions.OfferedVersion | None = None
         # The state of the candidate's rollout; None before this process begins or continues it.
-        self._acting: progress.RolloutState | None = None
+        self._rollout: progress.RolloutState | None = None
         # A step that is being stored, and is taken then.
-        self._next: progress.RolloutState | None = None
+        self._unstored_step: progress.RolloutState | None = None
         # Whether the source has offered the newest version in this term.
         self._has_caught_up = False
-        # Of the versions that this process has used: they pass no stages again.
+        # Hashes of the texts of versions that this process has used: they pass no stages again.
         self._own_texts = {versions.hash_texts(components.state.current.texts)}
         self._state.is_rollout_stored = False
         self._state.listeners.append(self._notice_outcome)
@@ -101,7 +101,7 @@ class RolloutController:
         """Return whether a version is in a stage, also if it was so before a restart."""
         if self._candidate is None:
             return version_hash == self._source.held_hash != ""
-        is_running = self._acting is not None and self._acting.is_running
+        is_running = self._rollout is not None and self._rollout.is_running
         return is_running and self._candidate.hash == version_hash
 
     def takes_version(
@@ -138,7 +138,7 @@ class RolloutController:
         self.tick()
 
     def _is_kept(self, candidate: parts.RolloutCandidate, checked: versions.CheckedVersion) -> bool:
-        """Return whether a version is that of the candidate."""
+        """Return whether a version is that of the candidate; in a freeze, with any stages."""
         is_same_plan = candidate.plan == checked.rollout or self._state.is_frozen
         return candidate.hash == checked.hash and is_same_plan
 
@@ -159,8 +159,8 @@ class RolloutController:
         The end is stored also for a version that was rolled back, so that it can be tried again,
         and for a beginning that is being stored.
         """
-        state = self._acting or self._next
-        self._candidate = self._next = None
+        state = self._rollout or self._unstored_step
+        self._candidate = self._unstored_step = None
         if state is not None:
             self._end_as_replaced(state)
 
@@ -175,7 +175,7 @@ class RolloutController:
 
     def _act_on(self, state: progress.RolloutState | None) -> None:
         """Set the state of the candidate's rollout; without one, publish how the last one ended."""
-        self._acting = state
+        self._rollout = state
         newest = self._sync.newest
         ended = None if newest is None or newest.is_running else newest
         self._state.rollout = state or ended
@@ -220,6 +220,8 @@ class RolloutController:
         while not self._may_have_rollout:
             await self._sleep(_TICK_SECONDS)
         await self._source.catch_up()
+        while self._source.is_busy():  # the newest version is being checked
+            await self._sleep(_READY_CHECK_SECONDS)
         self._has_caught_up = True
         await self._sync.run_term()
 
@@ -239,8 +241,8 @@ class RolloutController:
     def _stand_by(self) -> None:
         """Decide nothing about the rollout: another process may continue it."""
         self._sync.end_term()
-        self._has_caught_up, self._next = False, None
-        self._acting = self._state.rollout = None
+        self._has_caught_up, self._unstored_step = False, None
+        self._rollout = self._state.rollout = None
         self._state.is_rollout_stored = False
         self.evaluator.end()
         self._live.change_staged_pods(_decide_about_none)
@@ -267,7 +269,7 @@ class RolloutController:
         elif not self._source.is_busy():
             self._end_abandoned_rollout()
         newest = self._sync.newest
-        is_awaited = self._acting is None and newest is not None and newest.is_running
+        is_awaited = self._rollout is None and newest is not None and newest.is_running
         self._state.is_rollout_stored = not (is_awaited or self._sync.has_unwritten_end)
 
     # --- steps ------------------------------------------------------------------------------------
@@ -278,7 +280,8 @@ class RolloutController:
         if newest is None or offer is None:
             return
         is_edited_back = self._source.compute_hash(offer) == self._state.current.hash
-        is_abandoned = is_edited_back or self._state.refused is not None
+        is_refused = self._state.refused is not None and not self._source.is_hindered()
+        is_abandoned = is_edited_back or is_refused
         if is_abandoned and progress.can_be_replaced(newest):
             self._end_as_replaced(newest)
         else:
@@ -286,28 +289,29 @@ class RolloutController:
 
     def _take_step(self, candidate: parts.RolloutCandidate) -> None:
         """Take the next step of the candidate's rollout, if one is due."""
-        acting = self._acting
+        rollout, step = self._rollout, self._unstored_step
         if self._was_in_force(candidate.checked) and not self._state.is_frozen:
             self._put_in_force(candidate)  # the stored history was not known before
-        elif acting is None and (self._next is None or self._state.is_frozen):
+        elif step is not None and rollout is None and self._state.is_frozen:
+            self._withdraw_beginning(step)
+        elif step is not None and self._sync.stored is step:
+            self._take_stored_step(candidate, step)
+        elif rollout is None and step is None:
             self._begin(candidate)
-        elif self._next is not None and self._sync.stored is self._next:
-            self._take_stored_step(candidate, self._next)
-        elif acting is None:
-            pass  # the beginning is being stored
-        elif acting.is_running:
-            self._check_stage(candidate, acting)
-        elif acting.status is progress.RolloutStatus.PROMOTED:
+        elif rollout is not None and rollout.is_running:
+            self._check_stage(candidate, rollout)
+        elif rollout is not None and rollout.status is progress.RolloutStatus.PROMOTED:
             self._put_in_force(candidate)  # it could not be used before
+
+    def _withdraw_beginning(self, step: progress.RolloutState) -> None:
+        """Let a rollout begin after the freeze, although its beginning was being stored."""
+        self._unstored_step = None
+        self._sync.write(progress.replace_rollout(step, self._clock.now()))
 
     def _begin(self, candidate: parts.RolloutCandidate) -> None:
         """Continue the stored rollout of the candidate, or store the beginning of a new one."""
         newest, now = self._sync.newest, self._clock.now()
-        if self._next is not None:
-            if self._state.is_frozen:
-                self._sync.write(progress.replace_rollout(self._next, now))
-                self._next = None
-        elif newest is not None and progress.can_continue(newest, candidate.hash, candidate.plan):
+        if newest is not None and progress.can_continue(newest, candidate.hash, candidate.plan):
             self._continue(candidate, newest)
         elif not self._state.is_frozen:
             old_hash = self._state.current.hash
@@ -319,7 +323,7 @@ class RolloutController:
             # Judged pods are counted anew, so the timeout begins anew, too.
             begun = msgspec.structs.replace(state, waiting_since=self._clock.now())
             self._enter_stage(candidate, begun)
-            if self._acting is begun:
+            if self._rollout is begun:
                 self._check_stage(candidate, begun)  # an operator may have asked for its end
         elif state.status is progress.RolloutStatus.PROMOTED:
             self._act_on(state)
@@ -328,14 +332,14 @@ class RolloutController:
             self._roll_back(state)
 
     def _store_step(self, state: progress.RolloutState) -> None:
-        self._next = state
+        self._unstored_step = state
         self._sync.write(state)
 
     def _take_stored_step(
         self, candidate: parts.RolloutCandidate, state: progress.RolloutState
     ) -> None:
         """Enter a stage that is stored now, or put the version in force."""
-        self._next = None
+        self._unstored_step = None
         if state.is_running:
             self._enter_stage(candidate, state)
         else:
@@ -351,16 +355,16 @@ class RolloutController:
         after = self._find_next_state(candidate, before)
         if after.status is progress.RolloutStatus.ROLLED_BACK:
             self.outcomes[after.status.value] += 1
-            self._next = None
+            self._unstored_step = None
             self._sync.write(after)
             self._roll_back(after)
         elif after.is_running and after.stage == before.stage:
             self._act_on(after)
-            is_withdrawn = self._next is not None
-            self._next = None
+            is_withdrawn = self._unstored_step is not None
+            self._unstored_step = None
             if is_withdrawn or self._sync.is_due or after.is_paused != before.is_paused:
                 self._sync.write(after)
-        elif self._next is None:
+        elif self._unstored_step is None:
             self._store_step(after)
 
     def _find_next_state(
@@ -415,10 +419,10 @@ class RolloutController:
         except errors.InputError as error:
             self._record_hindrance(candidate, error)
             return
-        self._candidate = self._acting = self._next = None
+        self._candidate = self._rollout = self._unstored_step = None
         _log.info("version %s is in force for all pods", candidate.hash)
         version = states.make_version_in_use(candidate.checked, self._clock.now())
-        self._state.record_loaded_version(version)
+        self._state.record_promoted_version(version)
 
     def _record_hindrance(
         self, candidate: parts.RolloutCandidate, error: errors.InputError
@@ -441,7 +445,7 @@ class RolloutController:
 
     def _report_stage_or_rollback(self) -> None:
         """Record the present stage, or why the newest version was rolled back."""
-        state = self._acting
+        state = self._rollout
         if state is None:
             return
         if state.is_running:

@@ -42,13 +42,15 @@ class RolloutSource:
     Attributes:
         catch_up: waits until the newest version was offered, for a few seconds at most.
         is_busy: returns whether a version is being checked.
+        is_hindered: returns whether a good version cannot be used at the moment, and is retried.
         compute_hash: returns the hash of the version in an offer.
-        held_hash: the version that a freeze holds in its stage since before the process started;
+        held_hash: the version that a freeze holds in its stage at the start of the process;
             "" otherwise.
     """
 
     catch_up: Callable[[], Awaitable[None]]
     is_busy: Callable[[], bool]
+    is_hindered: Callable[[], bool]
     compute_hash: Callable[[versions.OfferedVersion], str]
     held_hash: str = ""
 
