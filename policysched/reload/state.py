@@ -130,11 +130,9 @@ class PolicyState:
         return self.declares_stages or self.running_rollout is not None
 
     def record_loaded_version(self, version: VersionInUse) -> None:
-        """Record that another version took effect."""
-        self.current = version
+        """Record that another version took effect, which is the newest one."""
         self.refused = self.refused_at = None
-        self.reloads[OfferOutcome.LOADED] += 1
-        self._notify_listeners(ReloadEvent(OfferOutcome.LOADED, version.hash))
+        self.record_promoted_version(version)
 
     def record_promoted_version(self, version: VersionInUse) -> None:
         """Record that a version has passed its stages; a later edit may be refused meanwhile."""

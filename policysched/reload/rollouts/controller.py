@@ -279,20 +279,21 @@ class RolloutController:
         newest, offer = self._sync.newest, self._offer
         if newest is None or offer is None:
             return
-        is_edited_back = self._source.compute_hash(offer) == self._state.current.hash
-        is_refused = self._state.refused is not None and not self._source.is_hindered()
-        is_abandoned = is_edited_back or is_refused
-        if is_abandoned and progress.can_be_replaced(newest):
+        if progress.can_be_replaced(newest) and self._is_abandoned(offer):
             self._end_as_replaced(newest)
         else:
             self._act_on(None)
 
+    def _is_abandoned(self, offer: versions.OfferedVersion) -> bool:
+        """Return whether an offer without candidate means that no version passes stages."""
+        if self._state.refused is not None and not self._source.is_hindered():
+            return True
+        return self._source.compute_hash(offer) == self._state.current.hash
+
     def _take_step(self, candidate: parts.RolloutCandidate) -> None:
         """Take the next step of the candidate's rollout, if one is due."""
         rollout, step = self._rollout, self._unstored_step
-        if self._was_in_force(candidate.checked) and not self._state.is_frozen:
-            self._put_in_force(candidate)  # the stored history was not known before
-        elif step is not None and rollout is None and self._state.is_frozen:
+        if step is not None and rollout is None and self._state.is_frozen:
             self._withdraw_beginning(step)
         elif step is not None and self._sync.stored is step:
             self._take_stored_step(candidate, step)
@@ -311,7 +312,9 @@ class RolloutController:
     def _begin(self, candidate: parts.RolloutCandidate) -> None:
         """Continue the stored rollout of the candidate, or store the beginning of a new one."""
         newest, now = self._sync.newest, self._clock.now()
-        if newest is not None and progress.can_continue(newest, candidate.hash, candidate.plan):
+        if self._was_in_force(candidate.checked) and not self._state.is_frozen:
+            self._put_in_force(candidate)  # the stored history was not known before
+        elif newest is not None and progress.can_continue(newest, candidate.hash, candidate.plan):
             self._continue(candidate, newest)
         elif not self._state.is_frozen:
             old_hash = self._state.current.hash
