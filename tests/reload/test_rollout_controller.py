@@ -161,6 +161,15 @@ class Scene(reloads.Scene):
         await self.tick()
         assert self.rollout.stage == 1
 
+    async def roll_back_nowhere(self) -> None:
+        """Lead, and let the guards roll back a version."""
+        await self.lead()
+        assert await self.stage(reloads.offer(NOWHERE)) == ["staged"]
+        await self.place_pods()
+        await self.tick()
+        assert self.state.is_rolled_back
+        await self.tick()
+
     @property
     def rollout(self) -> progress.RolloutState:
         """The rollout of this process."""
@@ -172,6 +181,30 @@ class Scene(reloads.Scene):
         found = (await self.rollout_store.read()).state
         assert found is not None
         return found
+
+
+async def take_over_share_stage() -> Scene:
+    """Return a standby, after another leader has ended in the share stage."""
+    first = Scene()
+    async with first.running():
+        await first.lead()
+        await first.enter_share_stage()
+        await first.tick()
+    return _make_standby(first)
+
+
+async def take_over_rollback() -> Scene:
+    """Return a standby, after another leader has rolled back NOWHERE."""
+    first = Scene()
+    async with first.running():
+        await first.roll_back_nowhere()
+    return _make_standby(first)
+
+
+def _make_standby(first: Scene) -> Scene:
+    standby = Scene(first.store)
+    standby.is_leading = False
+    return standby
 
 
 @asynchronous
@@ -265,14 +298,8 @@ async def test_a_rollback_does_not_wait_for_its_write() -> None:
 @asynchronous
 async def test_the_next_leader_continues_in_the_stored_stage() -> None:
     """A process that never led begins its term in the share stage."""
-    first = Scene()
-    async with first.running():
-        await first.lead()
-        await first.enter_share_stage()
-        await first.tick()
-    following = Scene(first.store)
+    following = await take_over_share_stage()
     following.world.clock.advance(60)
-    following.is_leading = False
     async with following.running():
         assert await following.take(reloads.offer(reloads.WEST)) == []
         assert following.state.rollout is None
@@ -286,16 +313,8 @@ async def test_the_next_leader_continues_in_the_stored_stage() -> None:
 @asynchronous
 async def test_the_next_leader_does_not_try_a_version_that_was_rolled_back() -> None:
     """Until another version is offered in between."""
-    first = Scene()
-    async with first.running():
-        await first.lead()
-        assert await first.stage(reloads.offer(NOWHERE)) == ["staged"]
-        await first.place_pods()
-        await first.tick()
-        await first.tick()
-    following = Scene(first.store)
+    following = await take_over_rollback()
     async with following.running():
-        following.is_leading = False
         await following.take(reloads.offer(NOWHERE))
         await following.lead()
         assert following.state.is_rolled_back
@@ -494,12 +513,7 @@ async def test_a_standby_has_no_running_rollout() -> None:
 @asynchronous
 async def test_an_edit_after_a_restart_begins_anew() -> None:
     """What is stored about an earlier rollout of the same version is no verdict."""
-    first = Scene()
-    async with first.running():
-        await first.lead()
-        await first.enter_share_stage()
-        await first.tick()
-    following = Scene(first.store)
+    following = await take_over_share_stage()
     async with following.running():
         await following.lead()
         assert (await following.read_stored()).status is progress.RolloutStatus.REPLACED

@@ -18,13 +18,7 @@ _FAILURE = kube_errors.ServerError(500, "InternalError", "no")
 @asynchronous
 async def test_an_edit_back_in_a_freeze_without_a_leader_ends_the_rollout() -> None:
     """As `policysched rollback --freeze` writes it."""
-    first = controllers.Scene()
-    async with first.running():
-        await first.lead()
-        await first.enter_share_stage()
-        await first.tick()
-    following = controllers.Scene(first.store)
-    following.is_leading = False
+    following = await controllers.take_over_share_stage()
     async with following.running():
         await following.take(reloads.offer(reloads.WEST))
         await following.take(reloads.offer(reloads.EAST, is_frozen=True))

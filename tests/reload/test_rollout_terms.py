@@ -20,24 +20,10 @@ _OTHER = reloads.WEST.replace("west {", "other {")
 _FAILURE = kube_errors.ServerError(500, "InternalError", "no")
 
 
-async def _roll_back_nowhere(scene: controllers.Scene) -> None:
-    """Lead, and let the guards roll back a version."""
-    await scene.lead()
-    await scene.stage(reloads.offer(controllers.NOWHERE))
-    await scene.place_pods()
-    await scene.tick()
-    assert scene.state.is_rolled_back
-    await scene.tick()
-
-
 @asynchronous
 async def test_a_term_begins_with_the_newest_version() -> None:
     """The watch of a new leader is behind: it has seen only the version before."""
-    first = controllers.Scene()
-    async with first.running():
-        await _roll_back_nowhere(first)
-    following = controllers.Scene(first.store)
-    following.is_leading = False
+    following = await controllers.take_over_rollback()
     async with following.running():
         await following.take(reloads.offer(_OTHER))
         following.behind = reloads.offer(controllers.NOWHERE)
@@ -113,7 +99,7 @@ async def test_a_leader_continues_what_another_one_stored() -> None:
         scene.store.read_config_map = read  # type: ignore[method-assign]  # it works again
         other = controllers.Scene(scene.store)
         async with other.running():
-            await _roll_back_nowhere(other)
+            await other.roll_back_nowhere()
         await scene.lead()
         assert scene.state.is_rolled_back
 
@@ -157,13 +143,7 @@ async def test_a_request_stays_until_the_rollback_is_stored() -> None:
 @asynchronous
 async def test_a_request_that_waits_acts_before_pods_are_scheduled() -> None:
     """It was written while no process led."""
-    first = controllers.Scene()
-    async with first.running():
-        await first.lead()
-        await first.enter_share_stage()
-        await first.tick()
-    following = controllers.Scene(first.store)
-    following.is_leading = False
+    following = await controllers.take_over_share_stage()
     async with following.running():
         version_hash = following.recipe.compute_hash(reloads.offer(reloads.WEST).texts)
         await following.take(reloads.offer(reloads.WEST, rollout_request=f"abort {version_hash}"))
@@ -230,30 +210,9 @@ async def test_a_promoted_version_that_was_never_in_force_passes_stages_again() 
 
 
 @asynchronous
-async def test_an_edit_back_without_a_leader_ends_the_rollout() -> None:
-    """The next leader finds the version in force in the ConfigMap, and ends what is stored."""
-    first = controllers.Scene()
-    async with first.running():
-        await first.lead()
-        await first.enter_share_stage()
-        await first.tick()
-    following = controllers.Scene(first.store)
-    async with following.running():
-        await following.lead()
-        assert (await following.read_stored()).status is progress.RolloutStatus.REPLACED
-        assert await following.stage(reloads.offer(reloads.WEST)) == ["staged"]
-        assert following.rollout.stage == 0
-
-
-@asynchronous
 async def test_a_version_that_is_refused_after_a_restart_ends_its_rollout() -> None:
     """The status must not be that of the rollout for ever."""
-    first = controllers.Scene()
-    async with first.running():
-        await first.lead()
-        await first.enter_share_stage()
-        await first.tick()
-    following = controllers.Scene(first.store)
+    following = await controllers.take_over_share_stage()
     async with following.running():
         assert await following.take(reloads.offer(reloads.BAD)) == ["refused"]
         await following.lead()
@@ -266,7 +225,7 @@ async def test_an_edit_back_lets_a_version_be_tried_again_by_any_leader() -> Non
     """The end of the verdict is stored."""
     first = controllers.Scene()
     async with first.running():
-        await _roll_back_nowhere(first)
+        await first.roll_back_nowhere()
         await first.take(reloads.offer(reloads.EAST))
         await first.tick()
     stored = await first.read_stored()
@@ -362,11 +321,7 @@ async def test_failed_reads_are_delayed() -> None:
 @asynchronous
 async def test_a_term_waits_until_the_newest_version_is_checked() -> None:
     """The watch has just shown it; the stored verdict is about it."""
-    first = controllers.Scene()
-    async with first.running():
-        await _roll_back_nowhere(first)
-    following = controllers.Scene(first.store)
-    following.is_leading = False
+    following = await controllers.take_over_rollback()
     check = following.recipe.check_version
 
     def check_slowly(
@@ -388,11 +343,7 @@ async def test_a_term_waits_until_the_newest_version_is_checked() -> None:
 @asynchronous
 async def test_a_version_that_lacks_a_right_after_a_restart_keeps_its_verdict() -> None:
     """It is tried again each minute, and must not pass its stages then."""
-    first = controllers.Scene()
-    async with first.running():
-        await _roll_back_nowhere(first)
-    following = controllers.Scene(first.store)
-    following.is_leading = False
+    following = await controllers.take_over_rollback()
     async with following.running():
         following.live._require = _refuse
         assert await following.take(reloads.offer(controllers.NOWHERE)) == ["refused"]
