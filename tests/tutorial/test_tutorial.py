@@ -46,6 +46,13 @@ def test_outputs_are_compared_without_volatile_texts(
     assert page.matches(tutorial_page.Step("x", tuple(present))) is is_same
 
 
+def test_only_the_log_of_kubectl_is_left_out_of_an_output() -> None:
+    """An API server may end a watch; what kubectl prints as an error or a result stays."""
+    log = 'I1129 11:19:46.652613   28500 reflector.go:664] "Warning: watch ended" err="x"'
+    printed = ["pod/shop-d condition met", "error: timed out", "I1129 is a name"]
+    assert tutorial_page.drop_log_lines([log, *printed]) == printed
+
+
 def test_every_block_is_a_file_or_commands() -> None:
     """No example escapes by a misspelt info string, and no command by a missing prompt."""
     for block in tutorial_page.blocks():

@@ -24,7 +24,7 @@ from tests.realcluster import cluster, process
 from tests.tutorial import page_shell
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Mapping
+    from collections.abc import Generator, Iterable, Mapping
 
 CHECKOUT: Final = pathlib.Path(__file__).resolve().parents[2]
 PAGE: Final = CHECKOUT / "docs" / "tutorial.md"
@@ -38,6 +38,8 @@ _STEP: Final = re.compile(r"^\$ ((?:.*\\\n)*.*)\n((?:(?!\$ ).*\n)*)", re.MULTILI
 _READING: Final = ("kubectl get ", "promtool query ")
 """Commands that change nothing, which a reader who is faster than the cluster repeats."""
 _ANY_LINES: Final = "..."
+_LOG_LINE: Final = re.compile(r"[IW]\d{4} [\d:.]+ +\d+ reflector\.go:\d+\] ")
+"""A line by which kubectl logs that it watches again, because the API server ended its watch."""
 _VOLATILE: Final = {
     r"https://127\.0\.0\.1:\d+": "https://127.0.0.1:PORT",
     r"\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+Z|\+00:00)": "TIME",
@@ -86,6 +88,11 @@ def steps(block: page_examples.Block) -> list[Step]:
     return [Step(match[1], tuple(match[2].splitlines())) for match in _STEP.finditer(block.body)]
 
 
+def drop_log_lines(lines: Iterable[str]) -> list[str]:
+    """Return the lines of an output without those of kubectl's own log."""
+    return [line for line in lines if not _LOG_LINE.match(line)]
+
+
 def follow(folder: pathlib.Path, patience_seconds: float) -> Generator[tuple[Step, Step]]:
     """Yield each command as the page shows it and as it is now.
 
@@ -125,7 +132,8 @@ def _run(
     while True:
         lines, code = shell.run(_replace(step.command, ports))
         failure = [f"(exit {code})"] if code else []
-        present = Step(step.command, tuple(_replace(line, back) for line in (*lines, *failure)))
+        output = (*drop_log_lines(lines), *failure)
+        present = Step(step.command, tuple(_replace(line, back) for line in output))
         if step.matches(present) or not step.changes_nothing or time.monotonic() > deadline:
             return present
 
