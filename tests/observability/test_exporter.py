@@ -204,7 +204,9 @@ def _of_parts(world: fakes.World) -> Iterator[Iterable[core.Metric]]:
     verdict = guards.GuardVerdict("pending", guards.GuardState.OK, 0.1, 0.2)
     measured = measuring.StageMeasurements(world.scheduler, world.clock)
     evaluator = types.SimpleNamespace(verdicts=(verdict,), measured=measured)
-    rollouts: Any = types.SimpleNamespace(outcomes={"promoted": 1}, evaluator=evaluator)
+    rollouts: Any = types.SimpleNamespace(
+        outcomes={"promoted": 1}, evaluator=evaluator, failed_requests=0
+    )
     yield rollout_metrics.collect_rollout_metrics(policies, rollouts)
 
 

@@ -446,6 +446,7 @@ async def test_guards_act_while_nothing_can_be_stored() -> None:
         for _ in range(60):
             await scene.tick()
         assert (await scene.read_stored()).status is progress.RolloutStatus.ROLLED_BACK
+        assert scene.rollouts.failed_requests == 3
 
 
 @asynchronous

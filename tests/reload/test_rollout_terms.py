@@ -316,6 +316,7 @@ async def test_failed_reads_are_delayed() -> None:
         for _ in range(100):
             await scene.tick()
     assert 3 < reads < 30
+    assert scene.rollouts.failed_requests == reads
 
 
 @asynchronous

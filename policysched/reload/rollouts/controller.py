@@ -95,6 +95,11 @@ class RolloutController:
         self._state.is_rollout_stored = False
         self._state.listeners.append(self._notice_outcome)
 
+    @property
+    def failed_requests(self) -> int:
+        """Number of reads and writes of the stored state that failed in this process."""
+        return self._sync.failed_requests
+
     # --- versions ---------------------------------------------------------------------------------
 
     def continues(self, version_hash: str) -> bool:

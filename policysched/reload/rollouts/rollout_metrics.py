@@ -50,6 +50,11 @@ def collect_rollout_metrics(
     for outcome, count in rollouts.outcomes.items():
         ended.add_metric((outcome,), count)
     yield ended
+    yield core.CounterMetricFamily(
+        "policysched_rollout_failed_requests",
+        "Reads and writes of the stored state of rollouts that failed.",
+        value=rollouts.failed_requests,
+    )
 
 
 def _count_pods(counted: tally.VersionTally) -> dict[str, int]:

@@ -35,6 +35,7 @@ class RolloutStateSync:
         stored: the state in the cluster, as last read or written; None if there is none.
         former_texts: hashes of the texts of stored versions; see `rollout_store.StoredRollout`.
         on_change: called after each successful request.
+        failed_requests: number of reads and writes that failed in this process.
     """
 
     def __init__(
@@ -49,6 +50,7 @@ class RolloutStateSync:
         self.stored: progress.RolloutState | None = None
         self.former_texts: frozenset[str] = frozenset()
         self.on_change: Callable[[], None] = lambda: None
+        self.failed_requests = 0
         self._store = store
         self._clock = clock
         self._sleep = sleep
@@ -110,6 +112,7 @@ class RolloutStateSync:
             except errors.FencedWriteError:
                 pause_seconds = _FENCED_PAUSE_SECONDS
             except errors.KubeError as error:
+                self.failed_requests += 1
                 pause_seconds = failures.record_failure(error)
             except Exception:  # noqa: BLE001 - logged, see below
                 # A fault in a rollout must not end the requests of the term.
