@@ -111,7 +111,7 @@ class KarmadaPolicyFollower:
         }
 
     def make_live_policies(
-        self, around: KarmadaPolicyFollowerDependencies
+        self, dependencies: KarmadaPolicyFollowerDependencies
     ) -> live_policies.LiveClusterPolicies:
         """Return the live policies of the loop, using the first version.
 
@@ -123,7 +123,7 @@ class KarmadaPolicyFollower:
         if start is None or followed is None:
             raise RuntimeError("there is no initial version")
         live = live_policies.LiveClusterPolicies(
-            around.loop, self._metrics, self._clock, self._rows
+            dependencies.loop, self._metrics, self._clock, self._rows
         )
         live.use_version(start.checked.policy_set, self._make_cluster_policies(start.checked))
         state = policy_reloads.make_initial_policy_state(
@@ -133,22 +133,22 @@ class KarmadaPolicyFollower:
             self._checker, state, live, self._make_cluster_policies, self._clock, known=start.offer
         )
         clusters = live_policies.ClusterMetricTargets(
-            around.clusters_synced, around.loop.handlers.store
+            dependencies.clusters_synced, dependencies.loop.handlers.store
         )
         self.background += [live.follow_metrics(clusters), live.retry_bindings()]
         parts = policy_reloads.PolicyFollowingDependencies(
             self._options.configuration.policies,
             state,
-            around.api,
-            around.elector,
-            around.recorder,
+            dependencies.api,
+            dependencies.elector,
+            dependencies.recorder,
             self._rng,
             self.background,
         )
         policy_reloads.follow_policies(parts, start, followed, reloads)
-        self._source_watch.recorder = around.recorder
+        self._source_watch.recorder = dependencies.recorder
         self.collectors.append(lambda: reporting.collect_reload_metrics(state))
-        self._add_metric_collectors(live, around.loop)
+        self._add_metric_collectors(live, dependencies.loop)
         return live
 
     def _add_metric_collectors(
@@ -191,7 +191,7 @@ class KarmadaPolicyFollower:
             ConfigurationError: a metric names a source that is not configured.
         """
         found = self._make_cluster_policies(start.checked)
-        around = query_source.SourceDependencies(
+        dependencies = query_source.SourceDependencies(
             self._clock, self._rng, observer=self._source_watch
         )
         said = self._options
@@ -199,5 +199,5 @@ class KarmadaPolicyFollower:
             said.metrics_file,
             said.configuration.prometheus,
             found.metrics if found else (),
-            around,
+            dependencies,
         )

@@ -69,46 +69,48 @@ class PolicyFollowingDependencies:
 
 
 def add_policy_reloads(
-    joined: context.ProcessComponents,
+    components: context.ProcessComponents,
     start: initial_version.InitialVersion,
     source: initial_version.PolicySource | None,
     checker: versions.VersionChecker,
 ) -> None:
     """Add reloads of the policies from `source` to the process; publish and store versions."""
-    in_use = joined.policies
-    joined.metrics_exporter.add_collector(lambda: reporting.collect_reload_metrics(in_use))
-    joined.pages[reporting.PATH] = lambda _query: reporting.make_policies_page(in_use)
+    in_use = components.policies
+    components.metrics_exporter.add_collector(lambda: reporting.collect_reload_metrics(in_use))
+    components.pages[reporting.PATH] = lambda _query: reporting.make_policies_page(in_use)
     if source is None:
         return
     watched = source.watched
     if watched is not None:
-        joined.config_map = lambda: watched.last
-    make = make_writing_profiles_factory(joined.writers, joined.scheduler, joined.rng, in_use)
+        components.config_map = lambda: watched.last
+    make = make_writing_profiles_factory(
+        components.writers, components.scheduler, components.rng, in_use
+    )
     reloads = reloader.Reloader(
-        checker, in_use, joined.profiles, make, joined.clock, known=_get_known_offer(start)
+        checker, in_use, components.profiles, make, components.clock, known=_get_known_offer(start)
     )
-    around = PolicyFollowingDependencies(
-        joined.config.policies,
+    dependencies = PolicyFollowingDependencies(
+        components.config.policies,
         in_use,
-        joined.api,
-        joined.elector,
-        joined.writers.recorder,
-        joined.rng,
-        joined.background,
+        components.api,
+        components.elector,
+        components.writers.recorder,
+        components.rng,
+        components.background,
     )
-    if watched is None or joined.options.dry_run:
-        follow_policies(around, start, source, reloads)
+    if watched is None or components.options.dry_run:
+        follow_policies(dependencies, start, source, reloads)
         return
     from policysched.app import rollouts  # noqa: PLC0415 - only policies of a ConfigMap have them
 
     rollout_source = rollouts.make_rollout_source(watched, reloads, checker, start)
-    added = rollouts.add_rollouts(joined, reloads, rollout_source)
+    added = rollouts.add_rollouts(components, reloads, rollout_source)
 
     def take(offer: versions.OfferedVersion) -> None:
         added.notice_offer(offer)
         reloads.submit_offer(offer)
 
-    keeper = follow_policies(around, start, source, reloads, take)
+    keeper = follow_policies(dependencies, start, source, reloads, take)
     if keeper is not None:
         added.store.on_missing = lambda: keeper.add_version(in_use.current, in_use.origin)
 
@@ -144,7 +146,7 @@ def _get_known_offer(start: initial_version.InitialVersion) -> versions.OfferedV
 
 
 def follow_policies(
-    around: PolicyFollowingDependencies,
+    dependencies: PolicyFollowingDependencies,
     start: initial_version.InitialVersion,
     source: initial_version.PolicySource,
     reloads: reloader.Reloader[Any],
@@ -155,29 +157,29 @@ def follow_policies(
     `take` receives the versions; None for `reloads` alone. Return the keeper of the history, or
     None without a history.
     """
-    keeper = _store_policy_versions(around)
+    keeper = _store_policy_versions(dependencies)
     if source.watched is not None:
-        _publish_policy_status(around, source.watched)
+        _publish_policy_status(dependencies, source.watched)
     if start.refusal is not None:
-        around.state.record_refusal(start.refusal, around.state.current.loaded_at)
-    around.background.append(reloads.run())
-    around.background.append(source.run(take or reloads.submit_offer, start.offer))
+        dependencies.state.record_refusal(start.refusal, dependencies.state.current.loaded_at)
+    dependencies.background.append(reloads.run())
+    dependencies.background.append(source.run(take or reloads.submit_offer, start.offer))
     return keeper
 
 
 def _store_policy_versions(
-    around: PolicyFollowingDependencies,
+    dependencies: PolicyFollowingDependencies,
 ) -> history_keeper.HistoryKeeper | None:
     """Store every version that takes effect, including the first."""
-    settings, in_use = around.settings, around.state
+    settings, in_use = dependencies.settings, dependencies.state
     if not settings.history_config_map:
         return None
     keeper = history_keeper.HistoryKeeper(
-        config_maps.ConfigMapClient(around.api),
+        config_maps.ConfigMapClient(dependencies.api),
         settings.history_config_map,
         settings.keep,
-        lambda: around.elector.is_leading,
-        around.rng,
+        lambda: dependencies.elector.is_leading,
+        dependencies.rng,
     )
 
     def keep(event: state.ReloadEvent) -> None:
@@ -186,23 +188,23 @@ def _store_policy_versions(
 
     keeper.add_version(in_use.current, in_use.origin)
     in_use.listeners.append(keep)
-    around.background.append(keeper.run())
+    dependencies.background.append(keeper.run())
     return keeper
 
 
 def _publish_policy_status(
-    around: PolicyFollowingDependencies, watched: status_annotations.WatchedConfigMap
+    dependencies: PolicyFollowingDependencies, watched: status_annotations.WatchedConfigMap
 ) -> None:
     """Report versions in events and annotations of the ConfigMap that contains them."""
-    in_use = around.state
-    events = reporting.PolicyEventRecorder(around.recorder, lambda: watched.last, in_use)
+    in_use = dependencies.state
+    events = reporting.PolicyEventRecorder(dependencies.recorder, lambda: watched.last, in_use)
     status = status_annotations.StatusAnnotationWriter(
         in_use,
         watched,
-        config_maps.ConfigMapClient(around.api),
-        lambda: around.elector.is_leading,
-        around.rng,
+        config_maps.ConfigMapClient(dependencies.api),
+        lambda: dependencies.elector.is_leading,
+        dependencies.rng,
     )
     in_use.listeners += [events.record_reload_event, lambda _event: status.request_write()]
     watched.on_bare = status.request_write
-    around.background.append(status.run())
+    dependencies.background.append(status.run())

@@ -23,102 +23,108 @@ _SUMMARY_SECONDS = 60.0
 """Interval at which a dry run logs a summary if there are new results."""
 
 
-def add_shadow_policy_report(joined: context.ProcessComponents) -> None:
+def add_shadow_policy_report(components: context.ProcessComponents) -> None:
     """Evaluate shadow policies along with each decision, and report their decisions."""
     decided = shadow_policy_report.attach_shadow_decisions(
-        joined.scheduler, joined.clock, lambda: joined.profiles.current.shadows
+        components.scheduler, components.clock, lambda: components.profiles.current.shadows
     )
-    report = shadow_policy_report.ShadowPolicyReporter(decided, _make_policy_event_writer(joined))
-    joined.metrics_exporter.add_collector(report.collect_metrics)
-    joined.pages[shadow_policy_report.PATH] = lambda _: report.make_page()
-    joined.background.append(report.run())
+    report = shadow_policy_report.ShadowPolicyReporter(
+        decided, _make_policy_event_writer(components)
+    )
+    components.metrics_exporter.add_collector(report.collect_metrics)
+    components.pages[shadow_policy_report.PATH] = lambda _: report.make_page()
+    components.background.append(report.run())
 
 
-def _make_policy_event_writer(joined: context.ProcessComponents) -> Callable[[str], None]:
+def _make_policy_event_writer(components: context.ProcessComponents) -> Callable[[str], None]:
     """Return a function that records events about the policies' ConfigMap, if there is one."""
 
     def record(note: str) -> None:
-        config_map = joined.config_map()
+        config_map = components.config_map()
         if config_map is not None:
             shadow_policy_report.record_report_event(
-                joined.writers.recorder, config_map.involved_object, note
+                components.writers.recorder, config_map.involved_object, note
             )
 
     return record
 
 
-def add_dry_run(joined: context.ProcessComponents) -> None:
+def add_dry_run(components: context.ProcessComponents) -> None:
     """Compare decisions with another scheduler's if the options request a dry run.
 
     The process is a permanent standby: it never leads, so it does not write, and the fence of the
     API client would block any write. Permissions to list and watch are sufficient.
     """
-    if not joined.options.dry_run:
+    if not components.options.dry_run:
         return
-    scheduler = joined.scheduler
-    kept = joined.config.decisions.kept
-    compared = dry_run.DryRunComparer(scheduler.cache, scheduler.find_framework, joined.clock, kept)
+    scheduler = components.scheduler
+    kept = components.config.decisions.kept
+    compared = dry_run.DryRunComparer(
+        scheduler.cache, scheduler.find_framework, components.clock, kept
+    )
     scheduler.events.pods.before_placed = compared.compare_bound_pod
     report = dry_run_report.DryRunReporter(compared)
-    joined.metrics_exporter.add_collector(report.collect_metrics)
-    joined.pages[dry_run_report.PATH] = lambda _: report.make_page()
-    joined.background.append(_run_dry_run_comparison(joined, compared, report))
+    components.metrics_exporter.add_collector(report.collect_metrics)
+    components.pages[dry_run_report.PATH] = lambda _: report.make_page()
+    components.background.append(_run_dry_run_comparison(components, compared, report))
 
 
 async def _run_dry_run_comparison(
-    joined: context.ProcessComponents,
+    components: context.ProcessComponents,
     compared: dry_run.DryRunComparer,
     report: dry_run_report.DryRunReporter,
 ) -> NoReturn:
     """Compare decisions once the cluster has been listed, and log summaries."""
-    await joined.sync.wait_until_profiles_synced(joined.profiles.get_profiles)
+    await components.sync.wait_until_profiles_synced(components.profiles.get_profiles)
     compared.is_on = True
-    names = ",".join(joined.profiles.current.by_name)
+    names = ",".join(components.profiles.current.by_name)
     _log.info("dry run: nothing is written %s", logs.format_log_fields(profiles=names))
-    reported_seconds = joined.clock.monotonic_seconds()
+    reported_seconds = components.clock.monotonic_seconds()
     try:
         while True:
             for _ in compared.compare_pending_pods(
-                each.info for each in joined.scheduler.queue.list_waiting_pods()
+                each.info for each in components.scheduler.queue.list_waiting_pods()
             ):
                 await asyncio.sleep(0)
-            if joined.clock.monotonic_seconds() - reported_seconds >= _SUMMARY_SECONDS:
-                reported_seconds = joined.clock.monotonic_seconds()
+            if components.clock.monotonic_seconds() - reported_seconds >= _SUMMARY_SECONDS:
+                reported_seconds = components.clock.monotonic_seconds()
                 report.log_new_differences()
             await asyncio.sleep(_DECIDE_SECONDS)
     finally:
         report.log_new_differences()
 
 
-def add_audit(joined: context.ProcessComponents) -> None:
+def add_audit(components: context.ProcessComponents) -> None:
     """Audit the running pods periodically if the configuration requests it."""
-    every_seconds = joined.config.audit.every_seconds
+    every_seconds = components.config.audit.every_seconds
     if not every_seconds:
         return
     from policysched.auditing import live_audit  # noqa: PLC0415 - most processes have no audit
 
-    scheduler = joined.scheduler
+    scheduler = components.scheduler
     cluster = live_audit.LiveCluster(
         scheduler.find_framework,
         scheduler.get_frameworks,
         scheduler.cache.snapshot,
-        lambda: joined.elector.is_leading,
+        lambda: components.elector.is_leading,
     )
-    audit = live_audit.LiveAudit(cluster, joined.clock, every_seconds)
-    joined.metrics_exporter.add_collector(audit.collect_metrics)
-    joined.background.append(_run_audit(joined, audit))
+    audit = live_audit.LiveAudit(cluster, components.clock, every_seconds)
+    components.metrics_exporter.add_collector(audit.collect_metrics)
+    components.background.append(_run_audit(components, audit))
 
 
-async def _run_audit(joined: context.ProcessComponents, audit: live_audit.LiveAudit) -> NoReturn:
+async def _run_audit(
+    components: context.ProcessComponents, audit: live_audit.LiveAudit
+) -> NoReturn:
     """Audit once the cluster has been listed and the metrics have been queried."""
-    await joined.sync.wait_until_profiles_synced(joined.profiles.get_profiles)
-    if joined.metrics is not None:
-        await joined.metrics.wait_until_metrics_asked()
+    await components.sync.wait_until_profiles_synced(components.profiles.get_profiles)
+    if components.metrics is not None:
+        await components.metrics.wait_until_metrics_asked()
     await audit.run()
 
 
-def add_rule_expiry_metric(joined: context.ProcessComponents) -> None:
+def add_rule_expiry_metric(components: context.ProcessComponents) -> None:
     """Export the metric of the expiry times of rules."""
-    joined.metrics_exporter.add_collector(
-        lambda: rule_expiry.collect_rule_expiry_metrics(lambda: joined.profiles.policy_set)
+    components.metrics_exporter.add_collector(
+        lambda: rule_expiry.collect_rule_expiry_metrics(lambda: components.profiles.policy_set)
     )

@@ -19,7 +19,7 @@ from policysched.scheduler import scheduler as schedulers
 
 
 def add_rollouts(
-    joined: context.ProcessComponents,
+    components: context.ProcessComponents,
     reloads: reloader.Reloader[policies.Profiles],
     source: parts.RolloutSource,
 ) -> controller.RolloutController:
@@ -28,26 +28,26 @@ def add_rollouts(
     `source` offers the versions.
     """
     store = rollout_store.RolloutStore(
-        config_maps.ConfigMapClient(joined.api), joined.config.policies.history_config_map
+        config_maps.ConfigMapClient(components.api), components.config.policies.history_config_map
     )
-    components = parts.RolloutParts(
-        joined.profiles,
-        joined.policies,
+    rollout_parts = parts.RolloutParts(
+        components.profiles,
+        components.policies,
         source,
         store,
         guard_evaluation.GuardEvaluator(
-            measuring.StageMeasurements(joined.scheduler, joined.clock),
-            query_values.GuardQueryClient(joined.config.prometheus),
-            joined.clock,
+            measuring.StageMeasurements(components.scheduler, components.clock),
+            query_values.GuardQueryClient(components.config.prometheus),
+            components.clock,
         ),
-        lambda: joined.elector.is_leading,
+        lambda: components.elector.is_leading,
     )
-    rollouts = controller.RolloutController(components, joined.clock, joined.rng)
+    rollouts = controller.RolloutController(rollout_parts, components.clock, components.rng)
     reloads.stages = rollouts
-    joined.term = TermWithRollouts(rollouts, joined.scheduler)
-    joined.background.append(rollouts.run())
-    joined.metrics_exporter.add_collector(
-        lambda: rollout_metrics.collect_rollout_metrics(joined.policies, rollouts)
+    components.term = TermWithRollouts(rollouts, components.scheduler)
+    components.background.append(rollouts.run())
+    components.metrics_exporter.add_collector(
+        lambda: rollout_metrics.collect_rollout_metrics(components.policies, rollouts)
     )
     return rollouts
 

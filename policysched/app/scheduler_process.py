@@ -116,12 +116,12 @@ class SchedulerProcess:
         self, start: initial_version.InitialVersion
     ) -> metrics_source.MetricsSource | None:
         """Return the source of node metrics, or None if no source is configured."""
-        around = query_source.SourceDependencies(
+        dependencies = query_source.SourceDependencies(
             self._clock, self._rng, observer=self._source_watch
         )
         declared = start.checked.policy_set.node_metrics
         return metrics_source.open_metrics_source(
-            self._options.metrics_file, self._config.prometheus, declared, around
+            self._options.metrics_file, self._config.prometheus, declared, dependencies
         )
 
     async def run(self) -> None:
@@ -177,9 +177,9 @@ class SchedulerProcess:
         state = policy_reloads.make_initial_policy_state(
             start, followed, self._checker, self._clock.now()
         )
-        joined = self._assemble_process(connections, stopping, start.checked, state)
-        policy_reloads.add_policy_reloads(joined, start, followed, self._checker)
-        await self._run_components(joined)
+        components = self._assemble_process(connections, stopping, start.checked, state)
+        policy_reloads.add_policy_reloads(components, start, followed, self._checker)
+        await self._run_components(components)
 
     def _make_write_fence(self) -> fence.WriteFence | None:
         if self._options.dry_run:
@@ -276,15 +276,18 @@ class SchedulerProcess:
             stopping=stopping,
         )
 
-    async def _run_components(self, joined: context.ProcessComponents) -> None:
+    async def _run_components(self, components: context.ProcessComponents) -> None:
         """Add the components; run them, and schedule during terms, until stopped."""
-        _add_parts(joined)
+        _add_parts(components)
         leading = lifecycle.make_leadership_runner(
-            joined.election, joined.elector, joined.term, joined.reflectors.pods.relist
+            components.election,
+            components.elector,
+            components.term,
+            components.reflectors.pods.relist,
         )
-        background = [*joined.background, _schedule_while_leading(joined, leading)]
+        background = [*components.background, _schedule_while_leading(components, leading)]
         await lifecycle.run_until_stopped(
-            background, leading, joined.writers.flush_pending_writes, joined.stopping
+            background, leading, components.writers.flush_pending_writes, components.stopping
         )
 
     def _make_settings(self) -> schedulers.SchedulerSettings:
@@ -302,7 +305,7 @@ class SchedulerProcess:
         )
 
 
-def _add_parts(joined: context.ProcessComponents) -> None:
+def _add_parts(components: context.ProcessComponents) -> None:
     """Add each component of `_PARTS` to the process.
 
     Raises:
@@ -311,22 +314,22 @@ def _add_parts(joined: context.ProcessComponents) -> None:
     """
     try:
         for add_part in _PARTS:
-            add_part(joined)
+            add_part(components)
     except BaseException:
-        lifecycle.close_coroutines(joined.background)
+        lifecycle.close_coroutines(components.background)
         raise
 
 
 async def _schedule_while_leading(
-    joined: context.ProcessComponents, leading: runner.LeadershipRunner
+    components: context.ProcessComponents, leading: runner.LeadershipRunner
 ) -> None:
     """Schedule pods while this process leads, once all required resources have been listed."""
-    started_seconds = joined.clock.monotonic_seconds()
-    await joined.sync.wait_until_profiles_synced(joined.profiles.get_profiles)
-    await joined.profiles.wait_for_metrics()
+    started_seconds = components.clock.monotonic_seconds()
+    await components.sync.wait_until_profiles_synced(components.profiles.get_profiles)
+    await components.profiles.wait_for_metrics()
     process.exempt_objects_from_gc()
-    seconds = joined.clock.monotonic_seconds() - started_seconds
-    cache = joined.scheduler.cache
+    seconds = components.clock.monotonic_seconds() - started_seconds
+    cache = components.scheduler.cache
     _log.info(
         "synced %s",
         logs.format_log_fields(
@@ -339,72 +342,80 @@ async def _schedule_while_leading(
 # --- parts ---------------------------------------------------------------------------------------
 
 
-def _hide_secrets(joined: context.ProcessComponents) -> None:
+def _hide_secrets(components: context.ProcessComponents) -> None:
     logs.SECRETS.add_secret_source(
         known_secrets.make_process_secret_source(
-            joined.connection.credentials, joined.config.prometheus, joined.config.extenders
+            components.connection.credentials,
+            components.config.prometheus,
+            components.config.extenders,
         )
     )
 
 
-def _follow_cluster(joined: context.ProcessComponents) -> None:
+def _follow_cluster(components: context.ProcessComponents) -> None:
     """Run the watches and the writers."""
-    joined.background += [each.run() for each in joined.reflectors]
-    joined.background += joined.writers.list_background_writers()
+    components.background += [each.run() for each in components.reflectors]
+    components.background += components.writers.list_background_writers()
 
 
-def _trim_memory_periodically(joined: context.ProcessComponents) -> None:
+def _trim_memory_periodically(components: context.ProcessComponents) -> None:
     """Periodically return unused memory to the system."""
-    joined.background.append(malloc_tuning.trim_periodically())
+    components.background.append(malloc_tuning.trim_periodically())
 
 
-def _retry_time_dependent_pods(joined: context.ProcessComponents) -> None:
+def _retry_time_dependent_pods(components: context.ProcessComponents) -> None:
     """Retry rejected pods when a verdict changes only with time, without an event."""
-    joined.background.append(joined.profiles.retry_at_rule_changes())
-    joined.background.append(joined.profiles.retry_at_sample_expiry())
+    components.background.append(components.profiles.retry_at_rule_changes())
+    components.background.append(components.profiles.retry_at_sample_expiry())
 
 
-def _feed_metric_samples(joined: context.ProcessComponents) -> None:
+def _feed_metric_samples(components: context.ProcessComponents) -> None:
     """Pass metric samples to the cache."""
-    if joined.metrics is not None:
-        nodes = reflectors.NodeMetricTargets(joined.scheduler.cache, joined.reflectors.nodes.synced)
-        handlers = joined.scheduler.events
-        joined.background.append(
-            joined.metrics.run(handlers.refresh_metrics, nodes, handlers.backfill_metrics)
+    if components.metrics is not None:
+        nodes = reflectors.NodeMetricTargets(
+            components.scheduler.cache, components.reflectors.nodes.synced
+        )
+        handlers = components.scheduler.events
+        components.background.append(
+            components.metrics.run(handlers.refresh_metrics, nodes, handlers.backfill_metrics)
         )
 
 
-def _add_unserved_pod_reporter(joined: context.ProcessComponents) -> None:
+def _add_unserved_pod_reporter(components: context.ProcessComponents) -> None:
     """Report pods with a schedulerName that no scheduler serves."""
     watch = unserved_pod_reporter.UnservedPodReporter(
-        joined.scheduler.events.pods.unserved,
-        joined.clock,
-        lambda: joined.profiles.current.by_name,
-        speaks=lambda: joined.elector.is_leading,
+        components.scheduler.events.pods.unserved,
+        components.clock,
+        lambda: components.profiles.current.by_name,
+        speaks=lambda: components.elector.is_leading,
     )
-    joined.metrics_exporter.add_collector(watch.collect_metrics)
-    joined.background.append(watch.run(joined.reflectors.pods.synced))
+    components.metrics_exporter.add_collector(watch.collect_metrics)
+    components.background.append(watch.run(components.reflectors.pods.synced))
 
 
-def _export_metrics(joined: context.ProcessComponents) -> None:
-    own = joined.metrics_exporter
-    own.add_scheduler_metrics(joined.scheduler, joined.profiles.get_metric_readers, joined.metrics)
-    if joined.extenders is not None:
-        measured = joined.extenders.calls
+def _export_metrics(components: context.ProcessComponents) -> None:
+    own = components.metrics_exporter
+    own.add_scheduler_metrics(
+        components.scheduler, components.profiles.get_metric_readers, components.metrics
+    )
+    if components.extenders is not None:
+        measured = components.extenders.calls
         own.add_collector(lambda: scheduler_metrics.collect_extender_metrics(measured))
-    own.add_collector(lambda: elections.collect_leadership_metrics(joined.election, joined.elector))
-    host = urllib.parse.urlsplit(joined.connection.server).netloc
-    own.add_collector(lambda: request_metrics.collect_request_metrics(joined.api.stats, host))
-    joined.pages[exporter.PATH] = own.make_page
+    own.add_collector(
+        lambda: elections.collect_leadership_metrics(components.election, components.elector)
+    )
+    host = urllib.parse.urlsplit(components.connection.server).netloc
+    own.add_collector(lambda: request_metrics.collect_request_metrics(components.api.stats, host))
+    components.pages[exporter.PATH] = own.make_page
 
 
-def _publish_decisions(joined: context.ProcessComponents) -> None:
-    page_data.add_page_data(joined)
-    log = joined.scheduler.decisions
-    tracer = tracing.make_tracer(joined.config.tracing, joined.clock, joined.rng)
+def _publish_decisions(components: context.ProcessComponents) -> None:
+    page_data.add_page_data(components)
+    log = components.scheduler.decisions
+    tracer = tracing.make_tracer(components.config.tracing, components.clock, components.rng)
     if tracer is not None:
         log.end_listeners.append(tracer.trace_ended_attempt)
-        joined.background.append(tracer.run())
+        components.background.append(tracer.run())
 
 
 _PARTS: tuple[Callable[[context.ProcessComponents], None], ...] = (

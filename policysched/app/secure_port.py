@@ -27,40 +27,44 @@ _AUTHORITY_SECONDS = 60.0
 """Interval at which the authorities of client certificates are read again."""
 
 
-def add_http_servers(joined: context.ProcessComponents) -> None:
+def add_http_servers(components: context.ProcessComponents) -> None:
     """Serve the pages of all components on the configured addresses; must be added last.
 
     Raises:
         ConfigurationError: an address is unavailable, or the certificate cannot be used.
     """
-    serving = joined.config.serving
-    health_pages = health_checks.make_scheduler_health_checks(joined).make_pages()
+    serving = components.config.serving
+    health_pages = health_checks.make_scheduler_health_checks(components).make_pages()
     if serving.metrics_address:
-        joined.background.append(_make_public_page_server(joined, health_pages).run())
+        components.background.append(_make_public_page_server(components, health_pages).run())
     if serving.secure_address:
-        joined.background.append(_SecurePort(joined, _collect_pages(joined) | health_pages).run())
+        components.background.append(
+            _SecurePort(components, _collect_pages(components) | health_pages).run()
+        )
 
 
-def _collect_pages(joined: context.ProcessComponents) -> dict[str, http_server.MakePage]:
+def _collect_pages(components: context.ProcessComponents) -> dict[str, http_server.MakePage]:
     """Return the pages of all components; omit debug pages if authorization is off."""
-    if joined.config.serving.authorization.enabled:
-        found = joined.pages | debug_pages.make_debug_pages(joined.config, joined.pages)
-        is_shown = joined.config.serving.page
+    if components.config.serving.authorization.enabled:
+        found = components.pages | debug_pages.make_debug_pages(components.config, components.pages)
+        is_shown = components.config.serving.page
         return found | static_files.load_static_pages(_PAGE_ROOT) if is_shown else found
     return {
-        path: make for path, make in joined.pages.items() if not path.startswith(debug_pages.ROOT)
+        path: make
+        for path, make in components.pages.items()
+        if not path.startswith(debug_pages.ROOT)
     }
 
 
 def _make_public_page_server(
-    joined: context.ProcessComponents, health_pages: dict[str, http_server.MakePage]
+    components: context.ProcessComponents, health_pages: dict[str, http_server.MakePage]
 ) -> http_server.HttpServer:
     """Return the server of the pages that are open to every client on the network."""
     roots = {f"/{kind}" for kind in (health.LIVEZ, health.READYZ, health.HEALTHZ)}
     pages = {path: make for path, make in health_pages.items() if path in roots}
-    pages |= {path: make for path, make in joined.pages.items() if path.startswith("/metrics")}
+    pages |= {path: make for path, make in components.pages.items() if path.startswith("/metrics")}
     return http_server.HttpServer(
-        addresses.parse_listen_address(joined.config.serving.metrics_address), pages
+        addresses.parse_listen_address(components.config.serving.metrics_address), pages
     )
 
 
@@ -72,24 +76,24 @@ def _list_open_paths(serving: config.ServingConfig) -> list[str]:
 
 class _SecurePort:
     def __init__(
-        self, joined: context.ProcessComponents, pages: dict[str, http_server.MakePage]
+        self, components: context.ProcessComponents, pages: dict[str, http_server.MakePage]
     ) -> None:
-        serving = joined.config.serving
+        serving = components.config.serving
         address = addresses.parse_listen_address(serving.secure_address)
         # Reviews must not wait for the lease or for other requests to the API server.
         self._api = client.ApiClient(
-            joined.connection, rng=joined.rng, max_connections=_REVIEW_CONNECTIONS
+            components.connection, rng=components.rng, max_connections=_REVIEW_CONNECTIONS
         )
         self._reviewer = access_reviews.ApiAccessReviewer(self._api)
         self._takes_certificates = serving.authentication.enabled and serving.authorization.enabled
         self._certificates = certificates.CertificateReloader(
-            _choose_certificate(serving, address, joined.clock), joined.clock
+            _choose_certificate(serving, address, components.clock), components.clock
         )
         guard = None
         if serving.authorization.enabled:
             guard = access.DelegatedAccessGuard(
                 self._reviewer,
-                joined.clock,
+                components.clock,
                 is_anonymous=not serving.authentication.enabled,
                 always_allowed=_list_open_paths(serving),
                 token_seconds=serving.authentication.cache_seconds,

@@ -198,7 +198,7 @@ def open_metrics_source(
     file: str | None,
     servers: Mapping[str, settings.PrometheusSource],
     declared: Sequence[checked.CheckedMetric],
-    around: query_source.SourceDependencies,
+    dependencies: query_source.SourceDependencies,
 ) -> MetricsSource | None:
     """Return the source of samples: the file if given, else the Prometheus servers, else None.
 
@@ -212,4 +212,4 @@ def open_metrics_source(
         return None
     from policysched.promapi import live_metrics_source  # noqa: PLC0415 - imports an HTTP client
 
-    return live_metrics_source.LiveMetricsSource(servers, declared, around)
+    return live_metrics_source.LiveMetricsSource(servers, declared, dependencies)

@@ -60,7 +60,7 @@ class FollowedMetric:
         self,
         metric: checked.CheckedMetric,
         origin: query_source.PrometheusQuerySource,
-        around: query_source.SourceDependencies,
+        dependencies: query_source.SourceDependencies,
         joins: node_names_thread.NodeNamesThread,
         kept: latest_samples.LatestSamples | None = None,
     ) -> None:
@@ -74,9 +74,9 @@ class FollowedMetric:
         self.backfilled.set()
         self.origin = origin
         self._joins = joins
-        self._clock = around.clock
-        self._jumps = clocks.ClockJumpDetector(around.clock)
-        self._rng = around.rng
+        self._clock = dependencies.clock
+        self._jumps = clocks.ClockJumpDetector(dependencies.clock)
+        self._rng = dependencies.rng
         self._started_at_seconds = 0.0
         self._timed = freshness.add_freshness(metric.promql, metric.label, metric.max_age_seconds)
         self._untimed = freshness.FreshnessQuery(metric.promql, has_freshness=False)

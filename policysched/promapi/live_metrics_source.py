@@ -44,7 +44,7 @@ class LiveMetricsSource:
         self,
         sources: Mapping[str, settings.PrometheusSource],
         metrics: Iterable[checked.CheckedMetric],
-        around: query_source.SourceDependencies,
+        dependencies: query_source.SourceDependencies,
         connect: Connect = connection.PrometheusClient,
     ) -> None:
         """Configure the servers, keyed by source name, and the first metrics; send no query yet.
@@ -52,10 +52,10 @@ class LiveMetricsSource:
         Raises:
             ConfigurationError: a metric's source does not exist.
         """
-        self._around = around
+        self._dependencies = dependencies
         self._default = settings.get_default_source_name(list(sources))
         self._sources = {
-            name: query_source.PrometheusQuerySource(name, one, connect(name, one), around)
+            name: query_source.PrometheusQuerySource(name, one, connect(name, one), dependencies)
             for name, one in sources.items()
         }
         self._joins = node_names_thread.NodeNamesThread()
@@ -87,13 +87,13 @@ class LiveMetricsSource:
             known = self._followed.get(metric.key)
             if known is None or not known.is_same_query(metric, origin):
                 followed[metric.key] = followed_metric.FollowedMetric(
-                    metric, origin, self._around, self._joins
+                    metric, origin, self._dependencies, self._joins
                 )
             elif known.metric == metric:
                 followed[metric.key] = known
             else:
                 followed[metric.key] = followed_metric.FollowedMetric(
-                    metric, origin, self._around, self._joins, known.kept
+                    metric, origin, self._dependencies, self._joins, known.kept
                 )
         for key, each in followed.items():
             each.record_longest_window_seconds(window_seconds.get(key, 0.0))
@@ -191,7 +191,7 @@ class LiveMetricsSource:
         """Query one metric periodically and pass its samples to `refresh`."""
         wait_seconds = followed.compute_first_wait_seconds()
         while True:
-            await self._around.sleep(wait_seconds)
+            await self._dependencies.sleep(wait_seconds)
             failure = None
             try:
                 await followed.fetch_samples_once(nodes)
@@ -204,7 +204,7 @@ class LiveMetricsSource:
                 # An error that an answer causes in a library must not stop this metric's queries.
                 _log.exception("the query of metric `%s` failed", followed.metric.name)
             followed.asked.set()
-            self._around.observer.metric_asked(followed.stats)
+            self._dependencies.observer.metric_asked(followed.stats)
             wait_seconds = followed.compute_wait_seconds(failure)
 
     async def _backfill_metric(

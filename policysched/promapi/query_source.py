@@ -92,16 +92,16 @@ class PrometheusQuerySource:
         name: str,
         config: settings.PrometheusSource,
         connection: QueryClient,
-        around: SourceDependencies,
+        dependencies: SourceDependencies,
     ) -> None:
         """Start with a server that has not been queried yet."""
         self.name = name
         self._config = config
         self._connection = connection
-        self._clock = around.clock
-        self._sleep = around.sleep
-        self._observer = around.observer
-        self._circuit = circuit.CircuitBreaker(around.clock, around.rng)
+        self._clock = dependencies.clock
+        self._sleep = dependencies.sleep
+        self._observer = dependencies.observer
+        self._circuit = circuit.CircuitBreaker(dependencies.clock, dependencies.rng)
         self._threads = concurrent.futures.ThreadPoolExecutor(
             PARALLEL_QUERIES, thread_name_prefix=f"prometheus-{name}"
         )

@@ -218,13 +218,13 @@ class World:
         self._driver = driver.SimulationDriver(self._cluster, self.scheduler, self._time)
 
     def _make_source(self, url: str) -> None:
-        around = sources.SourceDependencies(
+        dependencies = sources.SourceDependencies(
             self._time.clock, random.Random(1), self._time.sleep, self
         )
         self.live = live_metrics_source.LiveMetricsSource(
             {"default": settings.PrometheusSource(url, timeout_seconds=30)},
             self._metrics,
-            around,
+            dependencies,
             connect=lambda name, one: connection.PrometheusClient(name, one, self._real_seconds),
         )
         at_once: Any = worlds._AtOnce()

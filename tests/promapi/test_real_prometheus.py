@@ -36,11 +36,11 @@ class _Cluster:
         self.changes: list[bool] = []
         self.nodes = [worlds.node("n1", "10.0.0.1"), worlds.node("n2", "10.0.0.2")]
         self._clock = clocks.SystemClock()
-        around = sources.SourceDependencies(self._clock, random.Random(1), observer=self)
+        dependencies = sources.SourceDependencies(self._clock, random.Random(1), observer=self)
         self.live = live_metrics_source.LiveMetricsSource(
             {"default": settings.PrometheusSource(url, timeout_seconds=5)},
             worlds.metrics(METRIC),
-            around,
+            dependencies,
         )
 
     @property

@@ -42,9 +42,9 @@ class _Scheduler:
         self.table = metric_table.MetricTable()
         need = metric_windows.HistoryNeed(window_seconds, 10.0, declared[0].refresh_seconds)
         self.table.keep_histories({"m": need})
-        around = sources.SourceDependencies(clocks.SystemClock(), random.Random(1))
+        dependencies = sources.SourceDependencies(clocks.SystemClock(), random.Random(1))
         servers = {"default": settings.PrometheusSource(url)}
-        self.live = live_metrics_source.LiveMetricsSource(servers, declared, around)
+        self.live = live_metrics_source.LiveMetricsSource(servers, declared, dependencies)
         self.live.set_metrics(declared, {"m": window_seconds})
 
     @contextlib.asynccontextmanager

@@ -40,8 +40,8 @@ def _source(
     connection: sources.QueryClient, timeout_seconds: float
 ) -> sources.PrometheusQuerySource:
     config = settings.PrometheusSource("http://x", timeout_seconds=timeout_seconds)
-    around = sources.SourceDependencies(clocks.SystemClock(), random.Random(1))
-    return sources.PrometheusQuerySource("p", config, connection, around)
+    dependencies = sources.SourceDependencies(clocks.SystemClock(), random.Random(1))
+    return sources.PrometheusQuerySource("p", config, connection, dependencies)
 
 
 @asynchronous

@@ -194,11 +194,11 @@ class World:
         self.changes: list[status.SourceHealth] = []
         self.queries: list[str] = []
         self.nodes = [node("n1", "10.0.0.1"), node("n2", "10.0.0.2")]
-        around = sources.SourceDependencies(clock, random.Random(seed), self.time.sleep, self)
+        dependencies = sources.SourceDependencies(clock, random.Random(seed), self.time.sleep, self)
         self.live = live_metrics_source.LiveMetricsSource(
             {name: settings.PrometheusSource("http://x") for name in names},
             metrics() if declared is None else declared,
-            around,
+            dependencies,
             connect=lambda name, _: self.servers[name],
         )
         for each in self.live._sources.values():

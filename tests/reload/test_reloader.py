@@ -191,9 +191,9 @@ async def test_a_bad_version_is_refused_whole(bad: versions.OfferedVersion, said
 @asynchronous
 async def test_a_metric_that_cannot_be_had_refuses_the_version() -> None:
     """Neither rules nor metrics change."""
-    around = prom_source.SourceDependencies(fakes.World().clock, random.Random(1))
+    dependencies = prom_source.SourceDependencies(fakes.World().clock, random.Random(1))
     servers = {"default": settings.PrometheusSource(url="http://127.0.0.1:1")}
-    scene = Scene(live_metrics_source.LiveMetricsSource(servers, (), around))
+    scene = Scene(live_metrics_source.LiveMetricsSource(servers, (), dependencies))
     async with scene.running():
         assert await scene.take(offer(METRIC, WEST)) == ["refused"]
         assert "names the source `elsewhere`" in scene.told[-1].errors
