@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from tests import builders
 from tests.kube.asynchronous import asynchronous
+from tests.reload import rollout_scenes
 from tests.reload import test_reloader as reloads
-from tests.reload import test_rollout_controller as controllers
 
 
 @asynchronous
 async def test_pods_that_waited_before_the_stage_trip_no_guard() -> None:
     """They fit nowhere under either version."""
-    scene = controllers.Scene()
+    scene = rollout_scenes.RolloutScene()
     async with scene.running():
         await scene.lead()
         for number in range(3):
@@ -35,7 +35,7 @@ async def test_pods_that_waited_before_the_stage_trip_no_guard() -> None:
 @asynchronous
 async def test_pods_that_no_version_has_tried_are_judged() -> None:
     """They were created shortly before the stage."""
-    scene = controllers.Scene()
+    scene = rollout_scenes.RolloutScene()
     async with scene.running():
         await scene.lead()
         await scene.enter_share_stage()
@@ -51,7 +51,7 @@ async def test_pods_that_no_version_has_tried_are_judged() -> None:
 @asynchronous
 async def test_preemptors_are_not_judged_in_a_shadow_stage() -> None:
     """They wait for their victims under both versions."""
-    scene = controllers.Scene()
+    scene = rollout_scenes.RolloutScene()
     async with scene.running():
         await scene.lead()
         await scene.stage(reloads.offer(reloads.EAST.replace("policy east", "policy again")))
@@ -69,7 +69,7 @@ async def test_preemptors_are_not_judged_in_a_shadow_stage() -> None:
 @asynchronous
 async def test_victims_are_counted_once() -> None:
     """A decision names the victims of earlier preemptors on its node, too."""
-    scene = controllers.Scene()
+    scene = rollout_scenes.RolloutScene()
     async with scene.running():
         await scene.lead()
         await scene.enter_share_stage()

@@ -8,8 +8,8 @@ from policysched.kube import errors as kube_errors
 from policysched.reload import history, versions
 from policysched.rollout import progress
 from tests.kube.asynchronous import asynchronous
+from tests.reload import rollout_scenes
 from tests.reload import test_reloader as reloads
-from tests.reload import test_rollout_controller as controllers
 
 _OTHER = reloads.WEST.replace("west {", "other {")
 _FAILURE = kube_errors.ServerError(500, "InternalError", "no")
@@ -18,7 +18,7 @@ _FAILURE = kube_errors.ServerError(500, "InternalError", "no")
 @asynchronous
 async def test_an_edit_back_in_a_freeze_without_a_leader_ends_the_rollout() -> None:
     """As `policysched rollback --freeze` writes it."""
-    following = await controllers.take_over_share_stage()
+    following = await rollout_scenes.take_over_share_stage()
     async with following.running():
         await following.take(reloads.offer(reloads.WEST))
         await following.take(reloads.offer(reloads.EAST, is_frozen=True))
@@ -33,7 +33,7 @@ async def test_an_edit_back_in_a_freeze_without_a_leader_ends_the_rollout() -> N
 async def test_a_freeze_holds_a_version_that_has_not_begun() -> None:
     """On a standby that begins to lead, and while the beginning is being stored."""
     for is_leading in (False, True):
-        scene = controllers.Scene()
+        scene = rollout_scenes.RolloutScene()
         async with scene.running():
             if is_leading:
                 await scene.lead()
@@ -56,7 +56,7 @@ async def test_a_freeze_holds_a_version_that_has_not_begun() -> None:
 @asynchronous
 async def test_a_freeze_holds_a_stage_whose_settings_are_removed() -> None:
     """Without rollout.yaml, the version would be in force at once."""
-    scene = controllers.Scene()
+    scene = rollout_scenes.RolloutScene()
     async with scene.running():
         await scene.lead()
         await scene.enter_share_stage()
@@ -69,7 +69,7 @@ async def test_a_freeze_holds_a_stage_whose_settings_are_removed() -> None:
 @asynchronous
 async def test_a_freeze_holds_a_stage_whose_settings_are_edited() -> None:
     """The edit acts after the freeze."""
-    scene = controllers.Scene()
+    scene = rollout_scenes.RolloutScene()
     edited = "stages: [{percent: 50}]\n"
     async with scene.running():
         await scene.lead()
@@ -86,7 +86,7 @@ async def test_a_freeze_holds_a_stage_whose_settings_are_edited() -> None:
 @asynchronous
 async def test_a_freeze_holds_a_beginning_after_an_earlier_rollout() -> None:
     """The write of the beginning fails until the freeze."""
-    scene = controllers.Scene()
+    scene = rollout_scenes.RolloutScene()
     async with scene.running():
         await scene.lead()
         await scene.enter_share_stage()
@@ -108,7 +108,7 @@ async def test_a_freeze_holds_a_beginning_after_an_earlier_rollout() -> None:
 @asynchronous
 async def test_a_freeze_holds_a_former_version_that_a_standby_has_seen() -> None:
     """Only the target of a rollback acts during a freeze."""
-    scene = controllers.Scene()
+    scene = rollout_scenes.RolloutScene()
     scene.is_leading = False
     former = reloads.offer(reloads.WEST)
     version_hash = scene.recipe.compute_hash(former.texts)
@@ -125,8 +125,8 @@ async def test_a_freeze_holds_a_former_version_that_a_standby_has_seen() -> None
 @asynchronous
 async def test_a_version_that_was_held_at_the_start_is_held_like_others_later() -> None:
     """The exception ends with the first version that passes stages."""
-    held = controllers.Scene().recipe.compute_hash(reloads.offer(reloads.WEST).texts)
-    scene = controllers.Scene(held_hash=held)
+    held = rollout_scenes.RolloutScene().recipe.compute_hash(reloads.offer(reloads.WEST).texts)
+    scene = rollout_scenes.RolloutScene(held_hash=held)
     async with scene.running():
         await scene.lead()
         await scene.stage(reloads.offer(_OTHER))
@@ -139,7 +139,7 @@ async def test_a_version_that_was_held_at_the_start_is_held_like_others_later() 
 @asynchronous
 async def test_a_freeze_holds_a_stage_without_config_map() -> None:
     """The ConfigMap was deleted during the freeze."""
-    scene = controllers.Scene()
+    scene = rollout_scenes.RolloutScene()
     async with scene.running():
         await scene.lead()
         await scene.enter_share_stage()

@@ -14,8 +14,8 @@ from policysched.reload import initial_version, versions
 from policysched.rollout import progress, settings
 from tests import builders
 from tests.kube.asynchronous import asynchronous
+from tests.reload import rollout_scenes
 from tests.reload import test_reloader as reloads
-from tests.reload import test_rollout_controller as controllers
 
 
 def _offer(text: str, *, is_frozen: bool) -> versions.OfferedVersion:
@@ -25,7 +25,7 @@ def _offer(text: str, *, is_frozen: bool) -> versions.OfferedVersion:
 @asynchronous
 async def test_a_freeze_holds_the_stage() -> None:
     """Without it, the rollout goes on in the same stage."""
-    scene = controllers.Scene()
+    scene = rollout_scenes.RolloutScene()
     async with scene.running():
         await scene.lead()
         await scene.enter_share_stage()
@@ -43,27 +43,27 @@ async def test_a_freeze_holds_the_stage() -> None:
 @asynchronous
 async def test_a_freeze_does_not_let_a_version_be_tried_again() -> None:
     """The policies have not changed; after another version they have."""
-    scene = controllers.Scene()
+    scene = rollout_scenes.RolloutScene()
     async with scene.running():
         await scene.lead()
-        await scene.stage(reloads.offer(controllers.NOWHERE))
+        await scene.stage(reloads.offer(rollout_scenes.NOWHERE))
         await scene.place_pods()
         await scene.tick()
         assert scene.state.is_rolled_back
         reason = scene.rollout.reason
-        await scene.take(_offer(controllers.NOWHERE, is_frozen=True))
-        await scene.take(_offer(controllers.NOWHERE, is_frozen=False))
+        await scene.take(_offer(rollout_scenes.NOWHERE, is_frozen=True))
+        await scene.take(_offer(rollout_scenes.NOWHERE, is_frozen=False))
         assert scene.state.is_rolled_back
         assert scene.rollout.reason == reason
         assert await scene.take(reloads.offer(reloads.EAST)) == ["kept"]
-        assert await scene.stage(reloads.offer(controllers.NOWHERE)) == ["staged"]
+        assert await scene.stage(reloads.offer(rollout_scenes.NOWHERE)) == ["staged"]
 
 
 @asynchronous
 async def test_edited_settings_begin_a_rollout_again() -> None:
     """Those of rollout.yaml, also after a rollback: the operator wants something else."""
-    scene = controllers.Scene()
-    plain = reloads.offer(controllers.NOWHERE)
+    scene = rollout_scenes.RolloutScene()
+    plain = reloads.offer(rollout_scenes.NOWHERE)
     edited = dataclasses.replace(plain, rollout_text="stages: [{percent: 50}]\nminPods: 9\n")
     async with scene.running():
         await scene.lead()
@@ -80,7 +80,7 @@ async def test_edited_settings_begin_a_rollout_again() -> None:
 @asynchronous
 async def test_an_edit_during_a_write_is_stored() -> None:
     """The write began before the edit, so the cluster does not have the end of the rollout yet."""
-    scene = controllers.Scene()
+    scene = rollout_scenes.RolloutScene()
     async with scene.running():
         await scene.lead()
         await scene.stage(reloads.offer(reloads.WEST))
@@ -101,7 +101,7 @@ async def test_an_edit_during_a_write_is_stored() -> None:
 @asynchronous
 async def test_an_edit_while_the_start_is_written_is_stored() -> None:
     """The rollout has not begun in this process, but the cluster has its first state."""
-    scene = controllers.Scene()
+    scene = rollout_scenes.RolloutScene()
     async with scene.running():
         await scene.lead()
         create = scene.store.create_config_map
@@ -119,13 +119,13 @@ async def test_an_edit_while_the_start_is_written_is_stored() -> None:
 @asynchronous
 async def test_a_restart_with_fewer_stages_begins_again() -> None:
     """The number of the stored stage means nothing then."""
-    first = controllers.Scene()
+    first = rollout_scenes.RolloutScene()
     async with first.running():
         await first.lead()
         await first.enter_share_stage()
         await first.tick()
     assert (await first.read_stored()).stage == 1
-    following = controllers.Scene(first.store)
+    following = rollout_scenes.RolloutScene(first.store)
     following.recipe._configuration = config.Config(
         policies=config.PoliciesConfig(
             rollout=settings.RolloutSettings(stages=(settings.Stage(shadow=True),), min_pods=2)
@@ -171,7 +171,7 @@ async def test_pods_are_annotated_while_the_newest_offer_declares_stages(
 @asynchronous
 async def test_pods_are_annotated_while_a_rollout_continues() -> None:
     """Settings with errors are refused, and guards of the running rollout still ask for pods."""
-    scene = controllers.Scene()
+    scene = rollout_scenes.RolloutScene()
     async with scene.running():
         await scene.lead()
         await scene.enter_share_stage()

@@ -13,8 +13,8 @@ from policysched.reload import history, versions
 from policysched.rollout import progress
 from tests import builders
 from tests.kube.asynchronous import asynchronous
+from tests.reload import rollout_scenes
 from tests.reload import test_reloader as reloads
-from tests.reload import test_rollout_controller as controllers
 
 _OTHER = reloads.WEST.replace("west {", "other {")
 _FAILURE = kube_errors.ServerError(500, "InternalError", "no")
@@ -23,10 +23,10 @@ _FAILURE = kube_errors.ServerError(500, "InternalError", "no")
 @asynchronous
 async def test_a_term_begins_with_the_newest_version() -> None:
     """The watch of a new leader is behind: it has seen only the version before."""
-    following = await controllers.take_over_rollback()
+    following = await rollout_scenes.take_over_rollback()
     async with following.running():
         await following.take(reloads.offer(_OTHER))
-        following.behind = reloads.offer(controllers.NOWHERE)
+        following.behind = reloads.offer(rollout_scenes.NOWHERE)
         await following.lead()
         assert following.state.is_rolled_back
         assert (await following.read_stored()).status is progress.RolloutStatus.ROLLED_BACK
@@ -35,7 +35,7 @@ async def test_a_term_begins_with_the_newest_version() -> None:
 @asynchronous
 async def test_a_rollback_during_a_change_of_the_leader_acts_at_once() -> None:
     """The standby does not know the history until it leads."""
-    scene = controllers.Scene()
+    scene = rollout_scenes.RolloutScene()
     scene.is_leading = False
     former = reloads.offer(reloads.WEST)
     version_hash = scene.recipe.compute_hash(former.texts)
@@ -53,7 +53,7 @@ async def test_a_rollback_during_a_change_of_the_leader_acts_at_once() -> None:
 @asynchronous
 async def test_the_target_of_a_rollback_acts_without_history() -> None:
     """As `policysched rollback --freeze` writes it while the history cannot be read."""
-    scene = controllers.Scene()
+    scene = rollout_scenes.RolloutScene()
     async with scene.running():
         scene.store.read_config_map = _fail  # type: ignore[method-assign,assignment]  # the API server fails
         await scene.lead()
@@ -70,7 +70,7 @@ async def _fail(*_: Any) -> Any:
 @asynchronous
 async def test_a_rollback_that_was_not_stored_holds_in_the_next_term() -> None:
     """The lease is lost and won again before the write succeeds."""
-    scene = controllers.Scene()
+    scene = rollout_scenes.RolloutScene()
     async with scene.running():
         await scene.lead()
         await scene.enter_share_stage()
@@ -89,15 +89,15 @@ async def test_a_rollback_that_was_not_stored_holds_in_the_next_term() -> None:
 @asynchronous
 async def test_a_leader_continues_what_another_one_stored() -> None:
     """An edit came in a term that could not read the state; another leader rolled it back."""
-    scene = controllers.Scene()
+    scene = rollout_scenes.RolloutScene()
     read = scene.store.read_config_map
     async with scene.running():
         scene.store.read_config_map = _fail  # type: ignore[method-assign,assignment]  # the API server fails
         await scene.lead()
-        await scene.stage(reloads.offer(controllers.NOWHERE))
+        await scene.stage(reloads.offer(rollout_scenes.NOWHERE))
         await scene.stand_by()
         scene.store.read_config_map = read  # type: ignore[method-assign]  # it works again
-        other = controllers.Scene(scene.store)
+        other = rollout_scenes.RolloutScene(scene.store)
         async with other.running():
             await other.roll_back_nowhere()
         await scene.lead()
@@ -107,7 +107,7 @@ async def test_a_leader_continues_what_another_one_stored() -> None:
 @asynchronous
 async def test_a_promotion_that_was_not_stored_does_not_act_in_the_next_term() -> None:
     """Another leader may have continued the stage, and an operator may have paused it."""
-    scene = controllers.Scene()
+    scene = rollout_scenes.RolloutScene()
     async with scene.running():
         await scene.lead()
         await scene.enter_share_stage()
@@ -125,7 +125,7 @@ async def test_a_promotion_that_was_not_stored_does_not_act_in_the_next_term() -
 @asynchronous
 async def test_a_request_stays_until_the_rollback_is_stored() -> None:
     """If the process dies before, the next leader must see it."""
-    scene = controllers.Scene()
+    scene = rollout_scenes.RolloutScene()
     async with scene.running():
         await scene.lead()
         await scene.enter_share_stage()
@@ -143,7 +143,7 @@ async def test_a_request_stays_until_the_rollback_is_stored() -> None:
 @asynchronous
 async def test_a_request_that_waits_acts_before_pods_are_scheduled() -> None:
     """It was written while no process led."""
-    following = await controllers.take_over_share_stage()
+    following = await rollout_scenes.take_over_share_stage()
     async with following.running():
         version_hash = following.recipe.compute_hash(reloads.offer(reloads.WEST).texts)
         await following.take(reloads.offer(reloads.WEST, rollout_request=f"abort {version_hash}"))
@@ -156,8 +156,8 @@ async def test_a_request_that_waits_acts_before_pods_are_scheduled() -> None:
 @asynchronous
 async def test_a_standby_that_is_behind_uses_the_promoted_version() -> None:
     """The leader promoted it, and died at the beginning of the next rollout."""
-    first = controllers.Scene()
-    following = controllers.Scene(first.store)
+    first = rollout_scenes.RolloutScene()
+    following = rollout_scenes.RolloutScene(first.store)
     following.is_leading = False
     async with first.running(), following.running():
         await following.take(reloads.offer(reloads.WEST))
@@ -177,7 +177,7 @@ async def test_a_standby_that_is_behind_uses_the_promoted_version() -> None:
 @asynchronous
 async def test_an_edit_back_while_the_beginning_is_stored_ends_it() -> None:
     """Also after an earlier rollout of the same process."""
-    scene = controllers.Scene()
+    scene = rollout_scenes.RolloutScene()
     async with scene.running():
         await scene.lead()
         await scene.enter_share_stage()
@@ -195,7 +195,7 @@ async def test_an_edit_back_while_the_beginning_is_stored_ends_it() -> None:
 @asynchronous
 async def test_a_promoted_version_that_was_never_in_force_passes_stages_again() -> None:
     """It could not be used, and was edited back."""
-    scene = controllers.Scene()
+    scene = rollout_scenes.RolloutScene()
     async with scene.running():
         await scene.lead()
         await scene.enter_share_stage()
@@ -212,7 +212,7 @@ async def test_a_promoted_version_that_was_never_in_force_passes_stages_again() 
 @asynchronous
 async def test_a_version_that_is_refused_after_a_restart_ends_its_rollout() -> None:
     """The status must not be that of the rollout for ever."""
-    following = await controllers.take_over_share_stage()
+    following = await rollout_scenes.take_over_share_stage()
     async with following.running():
         assert await following.take(reloads.offer(reloads.BAD)) == ["refused"]
         await following.lead()
@@ -223,7 +223,7 @@ async def test_a_version_that_is_refused_after_a_restart_ends_its_rollout() -> N
 @asynchronous
 async def test_an_edit_back_lets_a_version_be_tried_again_by_any_leader() -> None:
     """The end of the verdict is stored."""
-    first = controllers.Scene()
+    first = rollout_scenes.RolloutScene()
     async with first.running():
         await first.roll_back_nowhere()
         await first.take(reloads.offer(reloads.EAST))
@@ -231,10 +231,10 @@ async def test_an_edit_back_lets_a_version_be_tried_again_by_any_leader() -> Non
     stored = await first.read_stored()
     assert stored.status is progress.RolloutStatus.REPLACED
     assert "pending" in stored.reason
-    following = controllers.Scene(first.store)
+    following = rollout_scenes.RolloutScene(first.store)
     following.is_leading = False
     async with following.running():
-        await following.take(reloads.offer(controllers.NOWHERE))
+        await following.take(reloads.offer(rollout_scenes.NOWHERE))
         await following.lead()
         assert following.rollout.is_running
 
@@ -242,7 +242,7 @@ async def test_an_edit_back_lets_a_version_be_tried_again_by_any_leader() -> Non
 @asynchronous
 async def test_a_promoted_version_that_cannot_be_used_is_tried_again() -> None:
     """As soon as a missing permission is granted."""
-    scene = controllers.Scene()
+    scene = rollout_scenes.RolloutScene()
     async with scene.running():
         await scene.lead()
         await scene.enter_share_stage()
@@ -264,7 +264,7 @@ def _refuse(_: Any) -> None:
 @asynchronous
 async def test_a_standby_tries_again_to_use_the_version_of_the_leader() -> None:
     """With each offer."""
-    scene = controllers.Scene()
+    scene = rollout_scenes.RolloutScene()
     scene.is_leading = False
     async with scene.running():
         offered = reloads.offer(reloads.WEST)
@@ -282,7 +282,7 @@ async def test_a_standby_tries_again_to_use_the_version_of_the_leader() -> None:
 @asynchronous
 async def test_guards_act_while_a_write_hangs() -> None:
     """For example because of an admission webhook."""
-    scene = controllers.Scene()
+    scene = rollout_scenes.RolloutScene()
     async with scene.running():
         await scene.lead()
         await scene.enter_share_stage()
@@ -302,7 +302,7 @@ async def test_guards_act_while_a_write_hangs() -> None:
 @asynchronous
 async def test_failed_reads_are_delayed() -> None:
     """An API server in trouble gets no request each second."""
-    scene = controllers.Scene()
+    scene = rollout_scenes.RolloutScene()
     reads = 0
 
     async def fail(*_: Any) -> Any:
@@ -322,7 +322,7 @@ async def test_failed_reads_are_delayed() -> None:
 @asynchronous
 async def test_a_term_waits_until_the_newest_version_is_checked() -> None:
     """The watch has just shown it; the stored verdict is about it."""
-    following = await controllers.take_over_rollback()
+    following = await rollout_scenes.take_over_rollback()
     check = following.recipe.check_version
 
     def check_slowly(
@@ -334,7 +334,7 @@ async def test_a_term_waits_until_the_newest_version_is_checked() -> None:
     async with following.running():
         await following.take(reloads.offer(_OTHER))
         following.recipe.check_version = check_slowly  # type: ignore[method-assign,assignment]  # a long text
-        following.shown = reloads.offer(controllers.NOWHERE)
+        following.shown = reloads.offer(rollout_scenes.NOWHERE)
         await following.lead()
         await following.tick()
         assert following.state.is_rolled_back
@@ -344,10 +344,10 @@ async def test_a_term_waits_until_the_newest_version_is_checked() -> None:
 @asynchronous
 async def test_a_version_that_lacks_a_right_after_a_restart_keeps_its_verdict() -> None:
     """It is tried again each minute, and must not pass its stages then."""
-    following = await controllers.take_over_rollback()
+    following = await rollout_scenes.take_over_rollback()
     async with following.running():
         following.live._require = _refuse
-        assert await following.take(reloads.offer(controllers.NOWHERE)) == ["refused"]
+        assert await following.take(reloads.offer(rollout_scenes.NOWHERE)) == ["refused"]
         await following.lead()
         await following.tick()
         assert (await following.read_stored()).status is progress.RolloutStatus.ROLLED_BACK
@@ -356,7 +356,7 @@ async def test_a_version_that_lacks_a_right_after_a_restart_keeps_its_verdict() 
 @asynchronous
 async def test_steps_do_not_hide_that_a_later_edit_was_refused() -> None:
     """The ConfigMap still has the bad text."""
-    scene = controllers.Scene()
+    scene = rollout_scenes.RolloutScene()
     async with scene.running():
         await scene.lead()
         await scene.stage(reloads.offer(reloads.WEST))
