@@ -9,6 +9,8 @@ import random
 from typing import TYPE_CHECKING
 
 from policysched.config import config
+from policysched.kube import errors
+from policysched.reload import history
 from policysched.reload.rollouts import (
     controller,
     guard_evaluation,
@@ -23,6 +25,8 @@ from tests.reload import memory_store
 from tests.reload import test_reloader as reloads
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
     from policysched.reload import versions
 
 HISTORY = "ns/history"
@@ -31,6 +35,8 @@ PLAN = settings.RolloutSettings(
     guards=(settings.Guard("pending", measure="unschedulable", most=0.4),),
     min_pods=2,
 )
+FAILURE = errors.ServerError(500, "InternalError", "no")
+OTHER = reloads.WEST.replace("west {", "other {")
 NOWHERE = "policy north { for pods\n  nodeAffinity required side In (north) }\n"
 
 
@@ -106,12 +112,24 @@ class RolloutScene(reloads.Scene):
             self.rollouts.notice_offer(each)
         return await super().take(*offers)
 
+    def add_pods(self, *pods: builders.PodBuilder) -> None:
+        """Create pods of the profile."""
+        for each in pods:
+            self.world.add_pod(each.scheduler_name("policysched"))
+
+    async def keep_in_history(self, offered: versions.OfferedVersion) -> str:
+        """Store a version as one that was in force, and return its hash."""
+        version_hash = self.recipe.compute_hash(offered.texts)
+        value = history.encode_version(version_hash, "test", offered.texts)
+        key = f"20260101T000000.000Z-{version_hash}.json.gz"
+        await self.store.create_config_map("ns", "history", {key: value}, {})
+        return version_hash
+
     async def place_pods(self, count: int = 2) -> set[str | None]:
         """Return the nodes of new pods."""
         names = [f"pod-{self._pods + number}" for number in range(count)]
         self._pods += count
-        for name in names:
-            self.world.add_pod(builders.make_pod(name).scheduler_name("policysched"))
+        self.add_pods(*map(builders.make_pod, names))
         await self.world.settle()
         bound = dict(self.binder.bound)
         return {bound.get(name) for name in names}
@@ -176,14 +194,28 @@ class RolloutScene(reloads.Scene):
         return found
 
 
+@contextlib.asynccontextmanager
+async def leading() -> AsyncIterator[RolloutScene]:
+    """Give a scheduler that leads; the version in force is EAST."""
+    scene = RolloutScene()
+    async with scene.running():
+        await scene.lead()
+        yield scene
+
+
+@contextlib.asynccontextmanager
+async def in_share_stage() -> AsyncIterator[RolloutScene]:
+    """Give a leader with two pods, and with WEST in the share stage."""
+    async with leading() as scene:
+        await scene.enter_share_stage()
+        yield scene
+
+
 async def take_over_share_stage() -> RolloutScene:
     """Return a standby, after another leader has ended in the share stage."""
-    first = RolloutScene()
-    async with first.running():
-        await first.lead()
-        await first.enter_share_stage()
+    async with in_share_stage() as first:
         await first.tick()
-    return _make_standby(first)
+    return make_standby(first)
 
 
 async def take_over_rollback() -> RolloutScene:
@@ -191,10 +223,11 @@ async def take_over_rollback() -> RolloutScene:
     first = RolloutScene()
     async with first.running():
         await first.roll_back_nowhere()
-    return _make_standby(first)
+    return make_standby(first)
 
 
-def _make_standby(first: RolloutScene) -> RolloutScene:
-    standby = RolloutScene(first.store)
+def make_standby(first: RolloutScene | None = None) -> RolloutScene:
+    """Return a scheduler that does not lead, with the stored state of `first`."""
+    standby = RolloutScene(None if first is None else first.store)
     standby.is_leading = False
     return standby

@@ -11,12 +11,9 @@ from tests.reload import test_reloader as reloads
 @asynchronous
 async def test_pods_that_waited_before_the_stage_trip_no_guard() -> None:
     """They fit nowhere under either version."""
-    scene = rollout_scenes.RolloutScene()
-    async with scene.running():
-        await scene.lead()
-        for number in range(3):
-            pod = builders.make_pod(f"big-{number}").requests(cpu="99")
-            scene.world.add_pod(pod.scheduler_name("policysched").tried(-60))
+    async with rollout_scenes.leading() as scene:
+        pods = [builders.make_pod(f"big-{number}") for number in range(3)]
+        scene.add_pods(*(pod.requests(cpu="99").tried(-60) for pod in pods))
         await scene.world.settle()
         await scene.stage(reloads.offer(reloads.WEST))
         await scene.world.settle()
@@ -35,14 +32,10 @@ async def test_pods_that_waited_before_the_stage_trip_no_guard() -> None:
 @asynchronous
 async def test_pods_that_no_version_has_tried_are_judged() -> None:
     """They were created shortly before the stage."""
-    scene = rollout_scenes.RolloutScene()
-    async with scene.running():
-        await scene.lead()
-        await scene.enter_share_stage()
+    async with rollout_scenes.in_share_stage() as scene:
         scene.world.nodes.delete(builders.make_node("west").build())
-        for number in range(4):
-            pod = builders.make_pod(f"early-{number}").created(-60)
-            scene.world.add_pod(pod.scheduler_name("policysched"))
+        pods = [builders.make_pod(f"early-{number}") for number in range(4)]
+        scene.add_pods(*(pod.created(-60) for pod in pods))
         await scene.world.settle()
         await scene.tick()
         assert scene.state.is_rolled_back
@@ -51,16 +44,12 @@ async def test_pods_that_no_version_has_tried_are_judged() -> None:
 @asynchronous
 async def test_preemptors_are_not_judged_in_a_shadow_stage() -> None:
     """They wait for their victims under both versions."""
-    scene = rollout_scenes.RolloutScene()
-    async with scene.running():
-        await scene.lead()
+    async with rollout_scenes.leading() as scene:
         await scene.stage(reloads.offer(reloads.EAST.replace("policy east", "policy again")))
-        for number in range(9):
-            pod = builders.make_pod(f"low-{number}").priority(0).node("east").requests(cpu="1")
-            scene.world.add_pod(pod.scheduler_name("policysched"))
-        for number in range(3):
-            pod = builders.make_pod(f"high-{number}").priority(10).requests(cpu="1")
-            scene.world.add_pod(pod.scheduler_name("policysched"))
+        low = [builders.make_pod(f"low-{number}") for number in range(9)]
+        scene.add_pods(*(pod.priority(0).node("east").requests(cpu="1") for pod in low))
+        high = [builders.make_pod(f"high-{number}") for number in range(3)]
+        scene.add_pods(*(pod.priority(10).requests(cpu="1") for pod in high))
         await scene.world.settle()
         await scene.tick()
         assert scene.rollout.is_running
@@ -69,10 +58,7 @@ async def test_preemptors_are_not_judged_in_a_shadow_stage() -> None:
 @asynchronous
 async def test_victims_are_counted_once() -> None:
     """A decision names the victims of earlier preemptors on its node, too."""
-    scene = rollout_scenes.RolloutScene()
-    async with scene.running():
-        await scene.lead()
-        await scene.enter_share_stage()
+    async with rollout_scenes.in_share_stage() as scene:
         measured = scene.rollouts.evaluator.measured
         found = scene.world.scheduler.decisions.find_latest_decision("default/pod-0")
         assert found is not None

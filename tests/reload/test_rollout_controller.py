@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import dataclasses
-from typing import TYPE_CHECKING
 
 import msgspec
 
-from policysched.kube import errors
-from policysched.reload import history
 from policysched.reload import state as states
 from policysched.reload.rollouts import guard_evaluation, query_values
 from policysched.rollout import guards, progress, settings
@@ -20,16 +16,11 @@ from tests.kube.asynchronous import asynchronous
 from tests.reload import rollout_scenes
 from tests.reload import test_reloader as reloads
 
-if TYPE_CHECKING:
-    from policysched.reload import versions
-
 
 @asynchronous
 async def test_a_version_passes_its_stages() -> None:
     """In the shadow stage the version in force decides, in the next one the new one."""
-    scene = rollout_scenes.RolloutScene()
-    async with scene.running():
-        await scene.lead()
+    async with rollout_scenes.leading() as scene:
         assert await scene.stage(reloads.offer(reloads.WEST)) == ["staged"]
         assert await scene.place_pods() == {"east"}
         await scene.tick()
@@ -46,9 +37,7 @@ async def test_a_version_passes_its_stages() -> None:
 @asynchronous
 async def test_a_version_is_rolled_back_and_waiting_pods_are_retried() -> None:
     """The former version decides about all pods at once; the state says why."""
-    scene = rollout_scenes.RolloutScene()
-    async with scene.running():
-        await scene.lead()
+    async with rollout_scenes.leading() as scene:
         assert await scene.stage(reloads.offer(rollout_scenes.NOWHERE)) == ["staged"]
         assert await scene.place_pods() == {"east"}
         await scene.tick()
@@ -65,10 +54,7 @@ async def test_a_version_is_rolled_back_and_waiting_pods_are_retried() -> None:
 @asynchronous
 async def test_pods_of_a_share_that_is_rolled_back_are_retried() -> None:
     """A pod that the new version left Pending is placed by the former one."""
-    scene = rollout_scenes.RolloutScene()
-    async with scene.running():
-        await scene.lead()
-        await scene.enter_share_stage()
+    async with rollout_scenes.in_share_stage() as scene:
         scene.world.nodes.delete(builders.make_node("west").build())
         assert await scene.place_pods() == {None}
         await scene.tick()
@@ -81,15 +67,12 @@ async def test_pods_of_a_share_that_is_rolled_back_are_retried() -> None:
 @asynchronous
 async def test_a_stage_is_entered_only_if_it_is_stored() -> None:
     """After a failed write, the same stage goes on, and the step is taken again."""
-    scene = rollout_scenes.RolloutScene()
-    async with scene.running():
-        await scene.lead()
+    async with rollout_scenes.leading() as scene:
         assert await scene.stage(reloads.offer(reloads.WEST)) == ["staged"]
         await scene.tick()
         await scene.place_pods()
-        scene.store.failures.append(errors.ServerError(500, "InternalError", "no"))
-        with contextlib.suppress(errors.KubeError):
-            await scene.tick()
+        scene.store.failures.append(rollout_scenes.FAILURE)
+        await scene.tick()
         assert scene.rollout.stage == 0
         assert await scene.place_pods() == {"east"}
         await scene.tick()
@@ -99,15 +82,12 @@ async def test_a_stage_is_entered_only_if_it_is_stored() -> None:
 @asynchronous
 async def test_a_rollback_does_not_wait_for_its_write() -> None:
     """The write is repeated until it succeeds."""
-    scene = rollout_scenes.RolloutScene()
-    async with scene.running():
-        await scene.lead()
+    async with rollout_scenes.leading() as scene:
         assert await scene.stage(reloads.offer(rollout_scenes.NOWHERE)) == ["staged"]
         await scene.tick()
         await scene.place_pods()
-        scene.store.failures.append(errors.ServerError(500, "InternalError", "no"))
-        with contextlib.suppress(errors.KubeError):
-            await scene.tick()
+        scene.store.failures.append(rollout_scenes.FAILURE)
+        await scene.tick()
         assert scene.state.is_rolled_back
         assert (await scene.read_stored()).is_running
         await scene.tick()
@@ -145,8 +125,7 @@ async def test_the_next_leader_does_not_try_a_version_that_was_rolled_back() -> 
 @asynchronous
 async def test_a_standby_uses_the_version_that_the_leader_uses() -> None:
     """The annotation of the ConfigMap names it."""
-    scene = rollout_scenes.RolloutScene()
-    scene.is_leading = False
+    scene = rollout_scenes.make_standby()
     async with scene.running():
         offered = reloads.offer(reloads.WEST)
         assert await scene.take(offered) == []
@@ -159,8 +138,7 @@ async def test_a_standby_uses_the_version_that_the_leader_uses() -> None:
 @asynchronous
 async def test_a_standby_that_checks_a_version_late_uses_it_too() -> None:
     """The leader had put it in force before."""
-    scene = rollout_scenes.RolloutScene()
-    scene.is_leading = False
+    scene = rollout_scenes.make_standby()
     offered = reloads.offer(reloads.WEST)
     in_use = scene.recipe.compute_hash(offered.texts)
     async with scene.running():
@@ -171,10 +149,7 @@ async def test_a_standby_that_checks_a_version_late_uses_it_too() -> None:
 @asynchronous
 async def test_a_version_that_this_process_used_before_passes_no_stages() -> None:
     """A revert of an edit acts at once."""
-    scene = rollout_scenes.RolloutScene()
-    async with scene.running():
-        await scene.lead()
-        await scene.enter_share_stage()
+    async with rollout_scenes.in_share_stage() as scene:
         await scene.place_pods()
         await scene.tick()
         assert scene.state.current.hash == scene.rollout.new_hash
@@ -184,11 +159,8 @@ async def test_a_version_that_this_process_used_before_passes_no_stages() -> Non
 @asynchronous
 async def test_an_edit_replaces_a_rollout() -> None:
     """The newest version begins its own; the former version in force ends it."""
-    scene = rollout_scenes.RolloutScene()
-    async with scene.running():
-        await scene.lead()
-        await scene.enter_share_stage()
-        other = reloads.offer(reloads.WEST.replace("west {", "other {"))
+    async with rollout_scenes.in_share_stage() as scene:
+        other = reloads.offer(rollout_scenes.OTHER)
         assert await scene.stage(other) == ["staged"]
         assert scene.rollout.stage == 0
         assert await scene.place_pods() == {"east"}
@@ -201,9 +173,7 @@ async def test_an_edit_replaces_a_rollout() -> None:
 @asynchronous
 async def test_operators_hold_promote_and_abort() -> None:
     """A request counts for the version that it names."""
-    scene = rollout_scenes.RolloutScene()
-    async with scene.running():
-        await scene.lead()
+    async with rollout_scenes.leading() as scene:
         assert await scene.stage(reloads.offer(reloads.WEST)) == ["staged"]
         await _request(scene, "pause")
         await scene.place_pods()
@@ -221,11 +191,10 @@ async def test_operators_hold_promote_and_abort() -> None:
         assert await scene.place_pods() == {"west"}
 
 
-async def _request(scene: rollout_scenes.RolloutScene, said: str) -> None:
-    """Let an operator request something about the running rollout, unless `said` has a hash."""
-    about = said if " " in said else f"{said} {scene.rollout.new_hash}"
-    offered: versions.OfferedVersion = reloads.offer(reloads.WEST, rollout_request=about)
-    scene.rollouts.notice_offer(offered)
+async def _request(scene: rollout_scenes.RolloutScene, text: str) -> None:
+    """Let an operator request something about the running rollout, unless `text` has a hash."""
+    request = text if " " in text else f"{text} {scene.rollout.new_hash}"
+    scene.rollouts.notice_offer(reloads.offer(reloads.WEST, rollout_request=request))
     await scene.tick()
 
 
@@ -233,17 +202,7 @@ async def _request(scene: rollout_scenes.RolloutScene, said: str) -> None:
 async def test_a_version_that_was_in_force_before_passes_no_stages() -> None:
     """It acts at once, as after `policysched rollback`."""
     scene = rollout_scenes.RolloutScene()
-    former = scene.recipe.compute_hash(reloads.offer(reloads.WEST).texts)
-    await scene.store.create_config_map(
-        "ns",
-        "history",
-        {
-            f"20260101T000000.000Z-{former}.json.gz": history.encode_version(
-                former, "test", reloads.offer(reloads.WEST).texts
-            )
-        },
-        {},
-    )
+    await scene.keep_in_history(reloads.offer(reloads.WEST))
     async with scene.running():
         await scene.lead()
         assert await scene.take(reloads.offer(reloads.WEST)) == ["loaded"]
@@ -253,11 +212,8 @@ async def test_a_version_that_was_in_force_before_passes_no_stages() -> None:
 @asynchronous
 async def test_guards_act_while_nothing_can_be_stored() -> None:
     """The version is rolled back, and the rollback is stored later."""
-    scene = rollout_scenes.RolloutScene()
-    async with scene.running():
-        await scene.lead()
-        await scene.enter_share_stage()
-        scene.store.failures += [errors.ServerError(500, "InternalError", "no")] * 3
+    async with rollout_scenes.in_share_stage() as scene:
+        scene.store.failures += [rollout_scenes.FAILURE] * 3
         scene.world.nodes.delete(builders.make_node("west").build())
         await scene.place_pods()
         await scene.tick()
@@ -272,10 +228,7 @@ async def test_guards_act_while_nothing_can_be_stored() -> None:
 async def test_the_version_in_force_ends_a_rollout_while_reloads_are_frozen() -> None:
     """As `policysched rollback --freeze` writes it; a broken rollout.yaml does not matter."""
     for changes in ({"is_frozen": True}, {"rollout_text": "stages: nonsense"}):
-        scene = rollout_scenes.RolloutScene()
-        async with scene.running():
-            await scene.lead()
-            await scene.enter_share_stage()
+        async with rollout_scenes.in_share_stage() as scene:
             await scene.take(dataclasses.replace(reloads.offer(reloads.EAST), **changes))
             assert scene.rollout.status is progress.RolloutStatus.REPLACED
             assert await scene.place_pods() == {"east"}
@@ -284,10 +237,7 @@ async def test_the_version_in_force_ends_a_rollout_while_reloads_are_frozen() ->
 @asynchronous
 async def test_a_pause_outlives_its_annotation_and_stops_the_clock_of_the_timeout() -> None:
     """`kubectl replace` can remove the annotation; the stored pause counts."""
-    scene = rollout_scenes.RolloutScene()
-    async with scene.running():
-        await scene.lead()
-        await scene.enter_share_stage()
+    async with rollout_scenes.in_share_stage() as scene:
         await _request(scene, "pause")
         scene.rollouts.notice_offer(reloads.offer(reloads.WEST))
         await scene.place_pods()
@@ -301,11 +251,8 @@ async def test_a_pause_outlives_its_annotation_and_stops_the_clock_of_the_timeou
 @asynchronous
 async def test_a_former_leader_follows_the_next_one() -> None:
     """It rolled back, but could not store that; the next leader promoted the version."""
-    scene = rollout_scenes.RolloutScene()
-    async with scene.running():
-        await scene.lead()
-        await scene.enter_share_stage()
-        scene.store.failures.append(errors.ServerError(500, "InternalError", "no"))
+    async with rollout_scenes.in_share_stage() as scene:
+        scene.store.failures.append(rollout_scenes.FAILURE)
         scene.world.nodes.delete(builders.make_node("west").build())
         await scene.place_pods()
         await scene.tick()
@@ -320,10 +267,7 @@ async def test_a_former_leader_follows_the_next_one() -> None:
 @asynchronous
 async def test_a_standby_has_no_running_rollout() -> None:
     """Another process continues it."""
-    scene = rollout_scenes.RolloutScene()
-    async with scene.running():
-        await scene.lead()
-        await scene.enter_share_stage()
+    async with rollout_scenes.in_share_stage() as scene:
         await scene.stand_by()
         assert scene.state.rollout is None
         await scene.lead()
@@ -344,10 +288,7 @@ async def test_an_edit_after_a_restart_begins_anew() -> None:
 @asynchronous
 async def test_preemptors_wait_for_their_victims() -> None:
     """A pod with a nominated node is not unschedulable."""
-    scene = rollout_scenes.RolloutScene()
-    async with scene.running():
-        await scene.lead()
-        await scene.enter_share_stage()
+    async with rollout_scenes.in_share_stage() as scene:
         decision = scene.world.scheduler.decisions.find_latest_decision("default/pod-0")
         assert decision is not None
         nominated = msgspec.structs.replace(

@@ -4,15 +4,43 @@ from __future__ import annotations
 
 import dataclasses
 
-from policysched.kube import errors as kube_errors
-from policysched.reload import history, versions
+from policysched.reload import versions
 from policysched.rollout import progress
 from tests.kube.asynchronous import asynchronous
 from tests.reload import rollout_scenes
 from tests.reload import test_reloader as reloads
 
-_OTHER = reloads.WEST.replace("west {", "other {")
-_FAILURE = kube_errors.ServerError(500, "InternalError", "no")
+
+@asynchronous
+async def test_a_freeze_holds_the_stage() -> None:
+    """Without it, the rollout goes on in the same stage."""
+    async with rollout_scenes.in_share_stage() as scene:
+        await scene.take(reloads.offer(reloads.WEST, is_frozen=True))
+        assert await scene.place_pods() == {"west"}
+        await scene.tick()
+        assert scene.rollout.stage == 1
+        await scene.take(reloads.offer(reloads.WEST))
+        assert (scene.rollout.stage, scene.rollout.is_running) == (1, True)
+        await scene.tick()
+        assert scene.state.current.hash == scene.rollout.new_hash
+        assert scene.rollouts.outcomes == {"promoted": 1}
+
+
+@asynchronous
+async def test_a_freeze_does_not_let_a_version_be_tried_again() -> None:
+    """The policies have not changed; after another version they have."""
+    async with rollout_scenes.leading() as scene:
+        await scene.stage(reloads.offer(rollout_scenes.NOWHERE))
+        await scene.place_pods()
+        await scene.tick()
+        assert scene.state.is_rolled_back
+        reason = scene.rollout.reason
+        await scene.take(reloads.offer(rollout_scenes.NOWHERE, is_frozen=True))
+        await scene.take(reloads.offer(rollout_scenes.NOWHERE))
+        assert scene.state.is_rolled_back
+        assert scene.rollout.reason == reason
+        assert await scene.take(reloads.offer(reloads.EAST)) == ["kept"]
+        assert await scene.stage(reloads.offer(rollout_scenes.NOWHERE)) == ["staged"]
 
 
 @asynchronous
@@ -37,11 +65,11 @@ async def test_a_freeze_holds_a_version_that_has_not_begun() -> None:
         async with scene.running():
             if is_leading:
                 await scene.lead()
-                scene.store.failures.append(_FAILURE)
+                scene.store.failures.append(rollout_scenes.FAILURE)
             else:
                 scene.is_leading = False
             await scene.take(reloads.offer(reloads.WEST))
-            await scene.take(dataclasses.replace(reloads.offer(reloads.WEST), is_frozen=True))
+            await scene.take(reloads.offer(reloads.WEST, is_frozen=True))
             if not is_leading:
                 await scene.lead()
             for _ in range(5):
@@ -56,10 +84,7 @@ async def test_a_freeze_holds_a_version_that_has_not_begun() -> None:
 @asynchronous
 async def test_a_freeze_holds_a_stage_whose_settings_are_removed() -> None:
     """Without rollout.yaml, the version would be in force at once."""
-    scene = rollout_scenes.RolloutScene()
-    async with scene.running():
-        await scene.lead()
-        await scene.enter_share_stage()
+    async with rollout_scenes.in_share_stage() as scene:
         offered = reloads.offer(reloads.WEST, is_frozen=True, rollout_text="{}")
         await scene.take(offered)
         assert scene.state.current.hash != scene.rollout.new_hash
@@ -86,21 +111,18 @@ async def test_a_freeze_holds_a_stage_whose_settings_are_edited() -> None:
 @asynchronous
 async def test_a_freeze_holds_a_beginning_after_an_earlier_rollout() -> None:
     """The write of the beginning fails until the freeze."""
-    scene = rollout_scenes.RolloutScene()
-    async with scene.running():
-        await scene.lead()
-        await scene.enter_share_stage()
+    async with rollout_scenes.in_share_stage() as scene:
         await scene.place_pods()
         await scene.tick()
-        scene.store.failures += [_FAILURE] * 2
-        await scene.take(reloads.offer(_OTHER))
+        scene.store.failures += [rollout_scenes.FAILURE] * 2
+        await scene.take(reloads.offer(rollout_scenes.OTHER))
         await scene.finish_requests()
-        await scene.take(reloads.offer(_OTHER, is_frozen=True))
+        await scene.take(reloads.offer(rollout_scenes.OTHER, is_frozen=True))
         for _ in range(10):
             await scene.tick()
         assert scene.state.running_rollout is None
         assert scene.state.is_rollout_stored
-        await scene.stage(reloads.offer(_OTHER))
+        await scene.stage(reloads.offer(rollout_scenes.OTHER))
         await scene.tick()
         assert scene.rollout.is_running
 
@@ -108,13 +130,9 @@ async def test_a_freeze_holds_a_beginning_after_an_earlier_rollout() -> None:
 @asynchronous
 async def test_a_freeze_holds_a_former_version_that_a_standby_has_seen() -> None:
     """Only the target of a rollback acts during a freeze."""
-    scene = rollout_scenes.RolloutScene()
-    scene.is_leading = False
+    scene = rollout_scenes.make_standby()
     former = reloads.offer(reloads.WEST)
-    version_hash = scene.recipe.compute_hash(former.texts)
-    stored = history.encode_version(version_hash, "test", former.texts)
-    key = f"20260101T000000.000Z-{version_hash}.json.gz"
-    await scene.store.create_config_map("ns", "history", {key: stored}, {})
+    version_hash = await scene.keep_in_history(former)
     async with scene.running():
         await scene.take(former)
         await scene.take(dataclasses.replace(former, is_frozen=True))
@@ -129,8 +147,8 @@ async def test_a_version_that_was_held_at_the_start_is_held_like_others_later() 
     scene = rollout_scenes.RolloutScene(held_hash=held)
     async with scene.running():
         await scene.lead()
-        await scene.stage(reloads.offer(_OTHER))
-        await scene.take(reloads.offer(_OTHER, is_frozen=True))
+        await scene.stage(reloads.offer(rollout_scenes.OTHER))
+        await scene.take(reloads.offer(rollout_scenes.OTHER, is_frozen=True))
         await scene.take(reloads.offer(reloads.WEST, is_frozen=True))
         await scene.tick()
         assert scene.rollout.is_running
@@ -139,11 +157,8 @@ async def test_a_version_that_was_held_at_the_start_is_held_like_others_later() 
 @asynchronous
 async def test_a_freeze_holds_a_stage_without_config_map() -> None:
     """The ConfigMap was deleted during the freeze."""
-    scene = rollout_scenes.RolloutScene()
-    async with scene.running():
-        await scene.lead()
-        await scene.enter_share_stage()
-        await scene.take(dataclasses.replace(reloads.offer(reloads.WEST), is_frozen=True))
+    async with rollout_scenes.in_share_stage() as scene:
+        await scene.take(reloads.offer(reloads.WEST, is_frozen=True))
         await scene.place_pods()
         await scene.take(versions.OfferedVersion(problem="it is gone", is_frozen=True))
         await scene.tick()

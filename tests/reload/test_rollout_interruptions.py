@@ -1,4 +1,4 @@
-"""Freezes and edited stages while a version passes stages, and after it was rolled back."""
+"""Edits of policies and of stages while a version passes stages, and after it was rolled back."""
 
 from __future__ import annotations
 
@@ -16,47 +16,6 @@ from tests import builders
 from tests.kube.asynchronous import asynchronous
 from tests.reload import rollout_scenes
 from tests.reload import test_reloader as reloads
-
-
-def _offer(text: str, *, is_frozen: bool) -> versions.OfferedVersion:
-    return dataclasses.replace(reloads.offer(text), is_frozen=is_frozen)
-
-
-@asynchronous
-async def test_a_freeze_holds_the_stage() -> None:
-    """Without it, the rollout goes on in the same stage."""
-    scene = rollout_scenes.RolloutScene()
-    async with scene.running():
-        await scene.lead()
-        await scene.enter_share_stage()
-        await scene.take(_offer(reloads.WEST, is_frozen=True))
-        assert await scene.place_pods() == {"west"}
-        await scene.tick()
-        assert scene.rollout.stage == 1
-        await scene.take(_offer(reloads.WEST, is_frozen=False))
-        assert (scene.rollout.stage, scene.rollout.is_running) == (1, True)
-        await scene.tick()
-        assert scene.state.current.hash == scene.rollout.new_hash
-        assert scene.rollouts.outcomes == {"promoted": 1}
-
-
-@asynchronous
-async def test_a_freeze_does_not_let_a_version_be_tried_again() -> None:
-    """The policies have not changed; after another version they have."""
-    scene = rollout_scenes.RolloutScene()
-    async with scene.running():
-        await scene.lead()
-        await scene.stage(reloads.offer(rollout_scenes.NOWHERE))
-        await scene.place_pods()
-        await scene.tick()
-        assert scene.state.is_rolled_back
-        reason = scene.rollout.reason
-        await scene.take(_offer(rollout_scenes.NOWHERE, is_frozen=True))
-        await scene.take(_offer(rollout_scenes.NOWHERE, is_frozen=False))
-        assert scene.state.is_rolled_back
-        assert scene.rollout.reason == reason
-        assert await scene.take(reloads.offer(reloads.EAST)) == ["kept"]
-        assert await scene.stage(reloads.offer(rollout_scenes.NOWHERE)) == ["staged"]
 
 
 @asynchronous
@@ -80,9 +39,7 @@ async def test_edited_settings_begin_a_rollout_again() -> None:
 @asynchronous
 async def test_an_edit_during_a_write_is_stored() -> None:
     """The write began before the edit, so the cluster does not have the end of the rollout yet."""
-    scene = rollout_scenes.RolloutScene()
-    async with scene.running():
-        await scene.lead()
+    async with rollout_scenes.leading() as scene:
         await scene.stage(reloads.offer(reloads.WEST))
         await scene.place_pods()
         write = scene.store.change_config_map
@@ -101,9 +58,7 @@ async def test_an_edit_during_a_write_is_stored() -> None:
 @asynchronous
 async def test_an_edit_while_the_start_is_written_is_stored() -> None:
     """The rollout has not begun in this process, but the cluster has its first state."""
-    scene = rollout_scenes.RolloutScene()
-    async with scene.running():
-        await scene.lead()
+    async with rollout_scenes.leading() as scene:
         create = scene.store.create_config_map
 
         async def edit_and_create(*args: Any, **kwargs: Any) -> None:
@@ -171,10 +126,7 @@ async def test_pods_are_annotated_while_the_newest_offer_declares_stages(
 @asynchronous
 async def test_pods_are_annotated_while_a_rollout_continues() -> None:
     """Settings with errors are refused, and guards of the running rollout still ask for pods."""
-    scene = rollout_scenes.RolloutScene()
-    async with scene.running():
-        await scene.lead()
-        await scene.enter_share_stage()
+    async with rollout_scenes.in_share_stage() as scene:
         broken = reloads.offer(reloads.WEST, rollout_text=_BROKEN)
         assert await scene.take(broken) == ["refused"]
         assert (scene.state.declares_stages, scene.state.annotates_pods) == (False, True)

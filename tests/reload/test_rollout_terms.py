@@ -8,16 +8,12 @@ import time
 from typing import Any
 
 from policysched import errors
-from policysched.kube import errors as kube_errors
-from policysched.reload import history, versions
+from policysched.reload import versions
 from policysched.rollout import progress
 from tests import builders
 from tests.kube.asynchronous import asynchronous
 from tests.reload import rollout_scenes
 from tests.reload import test_reloader as reloads
-
-_OTHER = reloads.WEST.replace("west {", "other {")
-_FAILURE = kube_errors.ServerError(500, "InternalError", "no")
 
 
 @asynchronous
@@ -25,7 +21,7 @@ async def test_a_term_begins_with_the_newest_version() -> None:
     """The watch of a new leader is behind: it has seen only the version before."""
     following = await rollout_scenes.take_over_rollback()
     async with following.running():
-        await following.take(reloads.offer(_OTHER))
+        await following.take(reloads.offer(rollout_scenes.OTHER))
         following.behind = reloads.offer(rollout_scenes.NOWHERE)
         await following.lead()
         assert following.state.is_rolled_back
@@ -35,13 +31,9 @@ async def test_a_term_begins_with_the_newest_version() -> None:
 @asynchronous
 async def test_a_rollback_during_a_change_of_the_leader_acts_at_once() -> None:
     """The standby does not know the history until it leads."""
-    scene = rollout_scenes.RolloutScene()
-    scene.is_leading = False
+    scene = rollout_scenes.make_standby()
     former = reloads.offer(reloads.WEST)
-    version_hash = scene.recipe.compute_hash(former.texts)
-    stored = history.encode_version(version_hash, "test", former.texts)
-    key = f"20260101T000000.000Z-{version_hash}.json.gz"
-    await scene.store.create_config_map("ns", "history", {key: stored}, {})
+    version_hash = await scene.keep_in_history(former)
     async with scene.running():
         assert await scene.take(former) == []
         await scene.lead()
@@ -64,17 +56,14 @@ async def test_the_target_of_a_rollback_acts_without_history() -> None:
 
 
 async def _fail(*_: Any) -> Any:
-    raise _FAILURE
+    raise rollout_scenes.FAILURE
 
 
 @asynchronous
 async def test_a_rollback_that_was_not_stored_holds_in_the_next_term() -> None:
     """The lease is lost and won again before the write succeeds."""
-    scene = rollout_scenes.RolloutScene()
-    async with scene.running():
-        await scene.lead()
-        await scene.enter_share_stage()
-        scene.store.failures.append(_FAILURE)
+    async with rollout_scenes.in_share_stage() as scene:
+        scene.store.failures.append(rollout_scenes.FAILURE)
         scene.world.nodes.delete(builders.make_node("west").build())
         await scene.place_pods()
         await scene.tick()
@@ -107,16 +96,13 @@ async def test_a_leader_continues_what_another_one_stored() -> None:
 @asynchronous
 async def test_a_promotion_that_was_not_stored_does_not_act_in_the_next_term() -> None:
     """Another leader may have continued the stage, and an operator may have paused it."""
-    scene = rollout_scenes.RolloutScene()
-    async with scene.running():
-        await scene.lead()
-        await scene.enter_share_stage()
+    async with rollout_scenes.in_share_stage() as scene:
         await scene.place_pods()
-        scene.store.failures.append(_FAILURE)
+        scene.store.failures.append(rollout_scenes.FAILURE)
         await scene.tick()
         version_hash = scene.rollout.new_hash
         await scene.stand_by()
-        scene.store.failures += [_FAILURE] * 9
+        scene.store.failures += [rollout_scenes.FAILURE] * 9
         await scene.lead()
         assert scene.rollout.stage == 1
         assert scene.state.current.hash != version_hash
@@ -125,11 +111,8 @@ async def test_a_promotion_that_was_not_stored_does_not_act_in_the_next_term() -
 @asynchronous
 async def test_a_request_stays_until_the_rollback_is_stored() -> None:
     """If the process dies before, the next leader must see it."""
-    scene = rollout_scenes.RolloutScene()
-    async with scene.running():
-        await scene.lead()
-        await scene.enter_share_stage()
-        scene.store.failures += [_FAILURE] * 2
+    async with rollout_scenes.in_share_stage() as scene:
+        scene.store.failures += [rollout_scenes.FAILURE] * 2
         asked = reloads.offer(reloads.WEST, rollout_request=f"abort {scene.rollout.new_hash}")
         scene.rollouts.notice_offer(asked)
         await scene.tick()
@@ -157,8 +140,7 @@ async def test_a_request_that_waits_acts_before_pods_are_scheduled() -> None:
 async def test_a_standby_that_is_behind_uses_the_promoted_version() -> None:
     """The leader promoted it, and died at the beginning of the next rollout."""
     first = rollout_scenes.RolloutScene()
-    following = rollout_scenes.RolloutScene(first.store)
-    following.is_leading = False
+    following = rollout_scenes.make_standby(first)
     async with first.running(), following.running():
         await following.take(reloads.offer(reloads.WEST))
         await first.lead()
@@ -166,7 +148,7 @@ async def test_a_standby_that_is_behind_uses_the_promoted_version() -> None:
         await first.place_pods()
         await first.tick()
         promoted = first.state.current.hash
-        newest = reloads.offer(_OTHER, in_use=promoted)
+        newest = reloads.offer(rollout_scenes.OTHER, in_use=promoted)
         await first.stage(newest)
         await first.stand_by()
         following.behind = newest
@@ -177,14 +159,11 @@ async def test_a_standby_that_is_behind_uses_the_promoted_version() -> None:
 @asynchronous
 async def test_an_edit_back_while_the_beginning_is_stored_ends_it() -> None:
     """Also after an earlier rollout of the same process."""
-    scene = rollout_scenes.RolloutScene()
-    async with scene.running():
-        await scene.lead()
-        await scene.enter_share_stage()
+    async with rollout_scenes.in_share_stage() as scene:
         await scene.place_pods()
         await scene.tick()
-        scene.store.failures += [_FAILURE] * 2
-        await scene.take(reloads.offer(_OTHER))
+        scene.store.failures += [rollout_scenes.FAILURE] * 2
+        await scene.take(reloads.offer(rollout_scenes.OTHER))
         await scene.finish_requests()
         await scene.take(reloads.offer(reloads.WEST))
         for _ in range(20):
@@ -195,10 +174,7 @@ async def test_an_edit_back_while_the_beginning_is_stored_ends_it() -> None:
 @asynchronous
 async def test_a_promoted_version_that_was_never_in_force_passes_stages_again() -> None:
     """It could not be used, and was edited back."""
-    scene = rollout_scenes.RolloutScene()
-    async with scene.running():
-        await scene.lead()
-        await scene.enter_share_stage()
+    async with rollout_scenes.in_share_stage() as scene:
         scene.live._require = _refuse
         await scene.place_pods()
         await scene.tick()
@@ -231,8 +207,7 @@ async def test_an_edit_back_lets_a_version_be_tried_again_by_any_leader() -> Non
     stored = await first.read_stored()
     assert stored.status is progress.RolloutStatus.REPLACED
     assert "pending" in stored.reason
-    following = rollout_scenes.RolloutScene(first.store)
-    following.is_leading = False
+    following = rollout_scenes.make_standby(first)
     async with following.running():
         await following.take(reloads.offer(rollout_scenes.NOWHERE))
         await following.lead()
@@ -242,10 +217,7 @@ async def test_an_edit_back_lets_a_version_be_tried_again_by_any_leader() -> Non
 @asynchronous
 async def test_a_promoted_version_that_cannot_be_used_is_tried_again() -> None:
     """As soon as a missing permission is granted."""
-    scene = rollout_scenes.RolloutScene()
-    async with scene.running():
-        await scene.lead()
-        await scene.enter_share_stage()
+    async with rollout_scenes.in_share_stage() as scene:
         scene.live._require = _refuse
         await scene.place_pods()
         await scene.tick()
@@ -264,8 +236,7 @@ def _refuse(_: Any) -> None:
 @asynchronous
 async def test_a_standby_tries_again_to_use_the_version_of_the_leader() -> None:
     """With each offer."""
-    scene = rollout_scenes.RolloutScene()
-    scene.is_leading = False
+    scene = rollout_scenes.make_standby()
     async with scene.running():
         offered = reloads.offer(reloads.WEST)
         version_hash = scene.recipe.compute_hash(offered.texts)
@@ -282,10 +253,7 @@ async def test_a_standby_tries_again_to_use_the_version_of_the_leader() -> None:
 @asynchronous
 async def test_guards_act_while_a_write_hangs() -> None:
     """For example because of an admission webhook."""
-    scene = rollout_scenes.RolloutScene()
-    async with scene.running():
-        await scene.lead()
-        await scene.enter_share_stage()
+    async with rollout_scenes.in_share_stage() as scene:
 
         async def hang(*_: Any, **__: Any) -> None:
             await asyncio.Event().wait()
@@ -308,7 +276,7 @@ async def test_failed_reads_are_delayed() -> None:
     async def fail(*_: Any) -> Any:
         nonlocal reads
         reads += 1
-        raise _FAILURE
+        raise rollout_scenes.FAILURE
 
     scene.store.read_config_map = fail  # type: ignore[method-assign,assignment]  # the API server fails
     async with scene.running():
@@ -332,7 +300,7 @@ async def test_a_term_waits_until_the_newest_version_is_checked() -> None:
         return check(offered)
 
     async with following.running():
-        await following.take(reloads.offer(_OTHER))
+        await following.take(reloads.offer(rollout_scenes.OTHER))
         following.recipe.check_version = check_slowly  # type: ignore[method-assign,assignment]  # a long text
         following.shown = reloads.offer(rollout_scenes.NOWHERE)
         await following.lead()
@@ -356,9 +324,7 @@ async def test_a_version_that_lacks_a_right_after_a_restart_keeps_its_verdict() 
 @asynchronous
 async def test_steps_do_not_hide_that_a_later_edit_was_refused() -> None:
     """The ConfigMap still has the bad text."""
-    scene = rollout_scenes.RolloutScene()
-    async with scene.running():
-        await scene.lead()
+    async with rollout_scenes.leading() as scene:
         await scene.stage(reloads.offer(reloads.WEST))
         await scene.take(reloads.offer(reloads.BAD))
         await scene.place_pods()
@@ -369,5 +335,5 @@ async def test_steps_do_not_hide_that_a_later_edit_was_refused() -> None:
         await scene.tick()
         assert scene.state.current.hash == scene.rollout.new_hash
         assert scene.state.refused is not None
-        assert await scene.stage(reloads.offer(_OTHER)) == ["staged"]
+        assert await scene.stage(reloads.offer(rollout_scenes.OTHER)) == ["staged"]
         assert scene.state.refused is None
