@@ -245,9 +245,8 @@ class Reloader(Generic[_Made]):
 
     def _refuse_version(self, refusal: versions.VersionRefusal) -> None:
         """Log and record a refusal, unless it repeats the last refusal."""
-        last = self.state.refused
-        if last is not None and (last.hash, last.details) == (refusal.hash, refusal.details):
-            return  # it was only retried
+        if self.state.is_known_refusal(refusal):
+            return
         _log.error(
             "%s is refused, %s stays in use: %s",
             _format_version(refusal.hash),

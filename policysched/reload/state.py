@@ -150,6 +150,11 @@ class PolicyState:
         if self.refused is not None and self.refused.hash == version_hash:
             self.refused = self.refused_at = None
 
+    def is_known_refusal(self, refusal: versions.VersionRefusal) -> bool:
+        """Return whether a refusal repeats the last one, because a version was tried again."""
+        last = self.refused
+        return last is not None and (last.hash, last.details) == (refusal.hash, refusal.details)
+
     def record_refusal(self, refusal: versions.VersionRefusal, now: datetime.datetime) -> None:
         """Record that a version cannot be used."""
         self.refused, self.refused_at = refusal, now

@@ -438,8 +438,7 @@ class RolloutController:
         """Record that the candidate cannot be used at the moment; the next tick tries it again."""
         self._live.unstage_version()
         refusal = versions.make_version_refusal(candidate.hash, error)
-        told = self._state.refused
-        if told is None or (told.hash, told.details) != (refusal.hash, refusal.details):
+        if not self._state.is_known_refusal(refusal):
             _log.error("version %s cannot be used now: %s", candidate.hash, refusal.details)
             self._state.record_refusal(refusal, self._clock.now())
 
