@@ -61,7 +61,7 @@ class RolloutScene(reloads.Scene):
                 self._catch_up,
                 lambda: self.reloads.is_busy,
                 lambda: self.reloads.is_hindered,
-                lambda offered: self.recipe.compute_hash(offered.texts),
+                lambda offered: self.checker.compute_hash(offered.texts),
                 held_hash,
             ),
             self.rollout_store,
@@ -119,7 +119,7 @@ class RolloutScene(reloads.Scene):
 
     async def keep_in_history(self, offered: versions.OfferedVersion) -> str:
         """Store a version as one that was in force, and return its hash."""
-        version_hash = self.recipe.compute_hash(offered.texts)
+        version_hash = self.checker.compute_hash(offered.texts)
         value = history.encode_version(version_hash, "test", offered.texts)
         key = f"20260101T000000.000Z-{version_hash}.json.gz"
         await self.store.create_config_map("ns", "history", {key: value}, {})

@@ -76,7 +76,7 @@ class Scene:
             self.world.nodes.upsert(
                 builders.make_node(side).capacity(pods=9, cpu="9").labels(side=side).build()
             )
-        self.recipe = versions.VersionChecker(
+        self.checker = versions.VersionChecker(
             configuration or config.Config(), None, self.world.clock
         )
         self.binder = Binder()
@@ -85,7 +85,7 @@ class Scene:
             self.world.scheduler, metrics, self.world.clock, random.Random(1)
         )
         known = offer(first)
-        start = self.recipe.check_version(known)
+        start = self.checker.check_version(known)
         assert isinstance(start, versions.CheckedVersion)
         made = policies.require_profiles(
             policies.make_profiles(start.policy_set, self.handle, start.compiled)
@@ -97,7 +97,7 @@ class Scene:
         self.told: list[states.ReloadEvent] = []
         self.state.listeners.append(self.told.append)
         self.reloads = reloader.Reloader(
-            self.recipe,
+            self.checker,
             self.state,
             self.live,
             reloader.make_profiles_factory(lambda _: self.handle),
@@ -255,7 +255,7 @@ async def test_what_an_author_should_know_is_told(caplog: pytest.LogCaptureFixtu
 async def test_frozen_reloads(caplog: pytest.LogCaptureFixture) -> None:
     """Only the version that somebody went back to passes; the end of it lets the newest pass."""
     scene = Scene()
-    west_hash = scene.recipe.compute_hash(offer(WEST).texts)
+    west_hash = scene.checker.compute_hash(offer(WEST).texts)
     async with scene.running():
         assert await scene.take(offer(EAST, is_frozen=True)) == ["frozen"]
         assert "reloads are frozen hash=" in caplog.text
@@ -278,11 +278,11 @@ async def test_going_back_passes_a_freeze_whatever_params_are_by_now() -> None:
     scene = Scene(configuration=config.Config(params={"most": 7}), first=WITH_PARAM)
     back = offer(WITH_PARAM + "# of old\n", is_frozen=True)
     texts_alone = content_hash.hash_policy_texts_and_params(back.texts, {})
-    assert texts_alone != scene.recipe.compute_hash(back.texts)
+    assert texts_alone != scene.checker.compute_hash(back.texts)
     async with scene.running():
         assert await scene.take(back) == ["frozen"]
         assert await scene.take(dataclasses.replace(back, demanded=texts_alone)) == ["loaded"]
-        assert scene.state.current.hash == scene.recipe.compute_hash(back.texts)
+        assert scene.state.current.hash == scene.checker.compute_hash(back.texts)
         assert await scene.place("a") == "east"
 
 
@@ -303,7 +303,7 @@ async def test_errors_of_lint(
     scene = Scene(configuration=config.Config(policies=policies))
     texts = offer(EAST, NEVER).texts
     async with scene.running():
-        name = scene.recipe.compute_hash(texts) if demanded else ""
+        name = scene.checker.compute_hash(texts) if demanded else ""
         assert await scene.take(versions.OfferedVersion(texts, demanded=name)) == [told]
     assert "PS201" in caplog.text
     assert "1.policy:2:41" in caplog.text

@@ -129,7 +129,7 @@ async def test_a_standby_uses_the_version_that_the_leader_uses() -> None:
     async with scene.running():
         offered = reloads.offer(reloads.WEST)
         assert await scene.take(offered) == []
-        in_use = scene.recipe.compute_hash(offered.texts)
+        in_use = scene.checker.compute_hash(offered.texts)
         scene.rollouts.notice_offer(dataclasses.replace(offered, in_use=in_use))
         assert scene.state.current.hash == in_use
         assert await scene.place_pods() == {"west"}
@@ -140,7 +140,7 @@ async def test_a_standby_that_checks_a_version_late_uses_it_too() -> None:
     """The leader had put it in force before."""
     scene = rollout_scenes.make_standby()
     offered = reloads.offer(reloads.WEST)
-    in_use = scene.recipe.compute_hash(offered.texts)
+    in_use = scene.checker.compute_hash(offered.texts)
     async with scene.running():
         assert "loaded" in await scene.take(dataclasses.replace(offered, in_use=in_use))
         assert await scene.place_pods() == {"west"}
@@ -259,7 +259,7 @@ async def test_a_former_leader_follows_the_next_one() -> None:
         assert scene.state.is_rolled_back
         await scene.stand_by()
         promoted = reloads.offer(reloads.WEST)
-        in_use = scene.recipe.compute_hash(promoted.texts)
+        in_use = scene.checker.compute_hash(promoted.texts)
         scene.rollouts.notice_offer(dataclasses.replace(promoted, in_use=in_use))
         assert scene.state.current.hash == in_use
 

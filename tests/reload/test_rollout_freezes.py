@@ -143,7 +143,7 @@ async def test_a_freeze_holds_a_former_version_that_a_standby_has_seen() -> None
 @asynchronous
 async def test_a_version_that_was_held_at_the_start_is_held_like_others_later() -> None:
     """The exception ends with the first version that passes stages."""
-    held = rollout_scenes.RolloutScene().recipe.compute_hash(reloads.offer(reloads.WEST).texts)
+    held = rollout_scenes.RolloutScene().checker.compute_hash(reloads.offer(reloads.WEST).texts)
     scene = rollout_scenes.RolloutScene(held_hash=held)
     async with scene.running():
         await scene.lead()

@@ -81,7 +81,7 @@ async def test_a_restart_with_fewer_stages_begins_again() -> None:
         await first.tick()
     assert (await first.read_stored()).stage == 1
     following = rollout_scenes.RolloutScene(first.store)
-    following.recipe._configuration = config.Config(
+    following.checker._configuration = config.Config(
         policies=config.PoliciesConfig(
             rollout=settings.RolloutSettings(stages=(settings.Stage(shadow=True),), min_pods=2)
         )
@@ -136,10 +136,10 @@ async def test_pods_are_annotated_while_a_rollout_continues() -> None:
 
 def test_pods_are_annotated_from_the_start() -> None:
     """The version in use comes from the history, whose texts have no settings of rollouts."""
-    recipe = versions.VersionChecker(config.Config(), None)
-    in_force = recipe.check_version(reloads.offer(reloads.EAST))
+    checker = versions.VersionChecker(config.Config(), None)
+    in_force = checker.check_version(reloads.offer(reloads.EAST))
     assert isinstance(in_force, versions.CheckedVersion)
     held = reloads.offer(reloads.WEST, is_frozen=True, rollout_text=_STAGES)
     start = initial_version.InitialVersion(in_force, held)
-    state = policy_reloads.make_initial_policy_state(start, None, recipe, builders.EPOCH)
+    state = policy_reloads.make_initial_policy_state(start, None, checker, builders.EPOCH)
     assert state.annotates_pods

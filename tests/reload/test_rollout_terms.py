@@ -50,7 +50,7 @@ async def test_the_target_of_a_rollback_acts_without_history() -> None:
         scene.store.read_config_map = _fail  # type: ignore[method-assign,assignment]  # the API server fails
         await scene.lead()
         target = reloads.offer(reloads.WEST)
-        demanded = scene.recipe.compute_hash(target.texts)
+        demanded = scene.checker.compute_hash(target.texts)
         offered = dataclasses.replace(target, is_frozen=True, demanded=demanded)
         assert await scene.take(offered) == ["loaded"]
 
@@ -128,7 +128,7 @@ async def test_a_request_that_waits_acts_before_pods_are_scheduled() -> None:
     """It was written while no process led."""
     following = await rollout_scenes.take_over_share_stage()
     async with following.running():
-        version_hash = following.recipe.compute_hash(reloads.offer(reloads.WEST).texts)
+        version_hash = following.checker.compute_hash(reloads.offer(reloads.WEST).texts)
         await following.take(reloads.offer(reloads.WEST, rollout_request=f"abort {version_hash}"))
         following.is_leading = True
         async with following.rollouts.lead():
@@ -239,7 +239,7 @@ async def test_a_standby_tries_again_to_use_the_version_of_the_leader() -> None:
     scene = rollout_scenes.make_standby()
     async with scene.running():
         offered = reloads.offer(reloads.WEST)
-        version_hash = scene.recipe.compute_hash(offered.texts)
+        version_hash = scene.checker.compute_hash(offered.texts)
         await scene.take(offered)
         scene.live._require = _refuse
         promoted = dataclasses.replace(offered, in_use=version_hash)
@@ -291,7 +291,7 @@ async def test_failed_reads_are_delayed() -> None:
 async def test_a_term_waits_until_the_newest_version_is_checked() -> None:
     """The watch has just shown it; the stored verdict is about it."""
     following = await rollout_scenes.take_over_rollback()
-    check = following.recipe.check_version
+    check = following.checker.check_version
 
     def check_slowly(
         offered: versions.OfferedVersion,
@@ -301,7 +301,7 @@ async def test_a_term_waits_until_the_newest_version_is_checked() -> None:
 
     async with following.running():
         await following.take(reloads.offer(rollout_scenes.OTHER))
-        following.recipe.check_version = check_slowly  # type: ignore[method-assign,assignment]  # a long text
+        following.checker.check_version = check_slowly  # type: ignore[method-assign,assignment]  # a long text
         following.shown = reloads.offer(rollout_scenes.NOWHERE)
         await following.lead()
         await following.tick()
